@@ -78,6 +78,27 @@ class ServedWatch(Protocol):
         """End the watch."""
 
 
+class ServedSocket(Protocol):
+    """Server's side of a connection that has switched to a WebSocket, in memory."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers of the response, with lower-case names."""
+
+    @property
+    def closed(self) -> bool:
+        """True if the server has closed the connection; its last bytes may still be taken."""
+
+    def send(self, data: bytes) -> None:
+        """Receive bytes of the client."""
+
+    def take(self) -> bytes:
+        """Return and remove the bytes for the client."""
+
+    def close(self) -> None:
+        """Close the connection. May be called again."""
+
+
 class ServedChange(NamedTuple):
     """Change of one object: `kind` is ADDED, MODIFIED or DELETED; the objects must not be modified."""
 
@@ -104,6 +125,9 @@ class MemoryServer(Protocol):
 
     def watch(self, target: str, headers: Mapping[str, str]) -> ServedWatch | ServedReply:
         """Open a watch; an error is a reply."""
+
+    def upgrade(self, target: str, headers: Mapping[str, str]) -> ServedSocket | ServedReply:
+        """Switch to a WebSocket, as for a command in a pod; an error is a reply."""
 
     def subscribe(self, listener: Callable[[ServedChange], None]) -> None:
         """Call `listener` after each change; it must return at once and not call the server."""

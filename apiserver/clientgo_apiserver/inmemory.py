@@ -10,10 +10,12 @@ from typing import Any
 from clientgo.clock import Clock
 from clientgo.servers import ServedChange, ServedReply
 from clientgo_apiserver.handlers.watching import WatchServer
-from clientgo_apiserver.http.messages import HTTPResponse
+from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, parse_query
+from clientgo_apiserver.http.upgrades import Upgrade
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.scheduling import ManualScheduler
 from clientgo_apiserver.server import build
+from clientgo_apiserver.serving.memorysockets import MemorySocket
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.stored import Key
 
@@ -50,6 +52,18 @@ class InMemoryServer:
             return _reply(response)
         assert isinstance(response, WatchServer), "other streams have no frames"
         return response
+
+    def upgrade(self, target: str, headers: Mapping[str, str]) -> MemorySocket | ServedReply:
+        """Switch to a WebSocket, as for a command in a pod; an error is a reply."""
+        path, _, query = target.partition("?")
+        request = HTTPRequest("GET", path, parse_query(query), headers, b"")
+        request.upgradable = headers.get("upgrade", "").lower() == "websocket"
+        response = _completed(self._api.answer(request))
+        self._scheduler.run()
+        if isinstance(response, Upgrade):
+            return MemorySocket(response, headers.get("sec-websocket-key", ""))
+        assert isinstance(response, HTTPResponse), "not a watch"
+        return _reply(response)
 
     def subscribe(self, listener: Callable[[ServedChange], None]) -> None:
         """Call `listener` after each change; it must return at once and not call the server."""

@@ -221,7 +221,7 @@ class Engine:
         world.drive()
         run.exit = _exit_of(world)
         for number, step in enumerate(steps):
-            if world.noise or run.exit:
+            if world.noise or run.exit or run.failure:
                 return
             world.step = number
             perturbation.before_step(world, number)
@@ -237,6 +237,7 @@ class Engine:
                 run.blind.add(number)
             self._rest(world, run)
             run.exit = _exit_of(world)
+            run.failure = run.failure or _unsupported_by(world)
 
     def _act(self, world: World, user: ScenarioUser, run: ScenarioRun, step: ScenarioStep) -> bool:
         try:
@@ -272,6 +273,10 @@ class Engine:
 
 def _exit_of(world: World) -> str:
     return next((operator.ended for operator in world.operators if operator.ended), "")
+
+
+def _unsupported_by(world: World) -> str:
+    return next((f"not supported: {each.gate.unsupported}" for each in world.operators if each.gate.unsupported), "")
 
 
 def _program(scenario: Scenario) -> PerturbedProgram:

@@ -1,15 +1,20 @@
 """HTTP server in front of the gate, on loopback and without TLS, for operators in other processes."""
 
+import socket
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedReader
 from typing import Any, cast
 
 from clientgo.errors import ConnectionFailed
 from clientgo.lifecycle import Group
 from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.gate import GateTransport, failure_body
+from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.rest.transport import HTTPReply
 
 JSON = "application/json"
+PIECE = 64 * 1024
 
 
 class GateServer:
@@ -60,6 +65,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _pass(self) -> None:
         gate, body = cast(_Server, self.server).gate, self._body()
         headers = tuple((name, _readable(name, value)) for name, value in self.headers.items())
+        if "Upgrade" in self.headers:
+            self._switch(gate, headers)
+            return
         if "watch=true" in self.path or "watch=1" in self.path:
             if "sendInitialEvents=true" in self.path:
                 # Streamed lists cannot show an older revision; clients then list.
@@ -86,6 +94,37 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(reply.body)))
         self.end_headers()
         self.wfile.write(reply.body)
+
+    def _switch(self, gate: GateTransport, headers: tuple[tuple[str, str], ...]) -> None:
+        """Switch to a WebSocket, and copy both directions until it ends."""
+        protocol = self.headers["Upgrade"]
+        if protocol.lower() != "websocket":
+            gate.unsupported = f"{self.command} {self.path.partition('?')[0]} with {protocol}: use WebSockets"
+        result = gate.upgrade(self.path, headers, 0.0)
+        if isinstance(result, HTTPReply):
+            self._reply(result)
+            return
+        self.close_connection = True
+        self.send_response(result.status)
+        for name, value in result.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        upload = Group()
+        upload.start(self._upload, result, name="perturb-upload")
+        try:
+            while data := result.receive(None):
+                self.wfile.write(data)
+        finally:
+            result.close()
+            with suppress(OSError):
+                self.connection.shutdown(socket.SHUT_RDWR)
+            upload.join(5.0)
+
+    def _upload(self, duplex: GateDuplex) -> None:
+        with suppress(Crashed, ConnectionFailed, OSError):
+            while data := cast(BufferedReader, self.rfile).read1(PIECE):
+                duplex.send(data)
+        duplex.close()
 
     def _stream(self, gate: GateTransport, headers: tuple[tuple[str, str], ...]) -> None:
         stream = gate.stream("GET", self.path, headers, 0.0, idle_timeout=0.0)

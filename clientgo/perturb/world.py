@@ -22,7 +22,8 @@ from clientgo.perturb.programs.gate import (
     http_reply,
     timed_out,
 )
-from clientgo.perturb.programs.operators import PerturbedProgram, RunningOperator
+from clientgo.perturb.programs.operators import PerturbedProgram, RunningOperator, exchange, send
+from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.perturb.record import OperatorWrite, TimelineEntry, not_quiet
 from clientgo.perturb.state import IGNORED, SOON, ClusterState, Object, ObjectChange, ObjectRef
 from clientgo.rest.transport import HTTPReply
@@ -193,6 +194,9 @@ class World:
         for body in operator.watches:
             body.end(Crashed())
             body.served.close()
+        for duplex in operator.sockets:
+            duplex.end(Crashed())
+            duplex.release()
         self._pending = [frame for frame in self._pending if frame.body not in operator.watches]
         if self.operators:
             self.pace.wait_until_idle()  # until those of the replica have ended, too
@@ -229,7 +233,7 @@ class World:
             return True
         if self._step_writes > MAX_BLIND_WRITES and self.perturbation.blind:
             self.perturbation.release(self)
-        if self._deliver() or self._answer() or self._restart:
+        if self._deliver() or exchange(self._active()) or self._answer() or self._restart:
             self._active_at = self.time.now()
             return True
         return self.time.now() >= self._active_at + self.pace.pause and self.perturbation.idle(self)
@@ -340,7 +344,7 @@ class World:
             return
         revision = self.server.revision
         self._actor, self._deletes_many = "operator", outgoing.method == "DELETE" and not outgoing.subject.name
-        reply = self.server.request(outgoing.method, outgoing.target, outgoing.headers, self._named(outgoing))
+        reply, result = send(self.server, operator, outgoing, self._generated + number)
         self._actor = "server"
         self._count(number, outgoing, reply, injected=False)
         if self.server.revision != revision:
@@ -350,8 +354,10 @@ class World:
         elif fault == "timeout-after":
             self.note("perturb", f"response to write {number} is lost")
             operator.gate.finish(outgoing, timed_out(stored=True))
+            if isinstance(result, GateDuplex):
+                result.close()
         else:
-            operator.gate.finish(outgoing, http_reply(reply))
+            operator.gate.finish(outgoing, result)
             if fault == "crash-after":
                 self.pace.wait_until_idle()
                 self.crash(f"after the response to write {number}")
@@ -368,17 +374,6 @@ class World:
         text = f"{write}: {reply.status or 'no response'}{' (injected)' if injected else ''}"
         ref = str(ObjectRef(*outgoing.subject[:3])) if outgoing.subject.name else ""
         self.note("perturb" if injected else "wrote", text, message, ref)
-
-    def _named(self, outgoing: Outgoing) -> bytes:
-        """Return the body, in which a generated name is the next number: a random one would differ in each run."""
-        if outgoing.method != "POST" or b"generateName" not in outgoing.body:
-            return outgoing.body
-        body = json.loads(outgoing.body)
-        metadata = body.get("metadata") or {}
-        if metadata.get("generateName") and not metadata.get("name"):
-            self._generated += 1
-            metadata["name"] = f"{metadata['generateName']}{self._generated:05d}"
-        return json.dumps(body).encode()
 
     def _changed(self, served: Any) -> None:
         resource = f"{served.resource}.{served.group}" if served.group else served.resource

@@ -14,11 +14,16 @@ import msgspec
 from clientgo.errors import ConnectionFailed
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.perturb.programs.clock import Crashed
+from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.perturb.state import ObjectRef
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
 from clientgo.servers import ServedReply, ServedWatch
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
+UPGRADE = "CONNECT"
+"""Method of a request that switches the protocol of its connection, such as for a command in a pod."""
+
+Response = HTTPReply | HTTPStream | GateDuplex
 
 
 class RequestTarget(NamedTuple):
@@ -56,7 +61,7 @@ class Outgoing:
         self.headers = {name.lower(): value for name, value in headers}
         self.body = body or b""
         self.is_watch = is_watch
-        self._result: HTTPReply | HTTPStream | BaseException | None = None
+        self._result: Response | BaseException | None = None
         self._done = threading.Event()
 
     def __repr__(self) -> str:
@@ -64,8 +69,8 @@ class Outgoing:
 
     @property
     def is_write(self) -> bool:
-        """True if it may change an object that a scenario is about."""
-        return (
+        """True if it may change an object that a scenario is about, or runs a command in a pod."""
+        return self.method == UPGRADE or (
             self.method in WRITES
             and "dryRun=" not in self.target
             and self.subject.resource not in _NO_WRITES
@@ -77,18 +82,28 @@ class Outgoing:
         """Key that orders requests which wait at the same time."""
         return (WRITES.index(self.method) + 1 if self.method in WRITES else 0, self.target, self.method, self.body)
 
-    def finish(self, result: HTTPReply | HTTPStream | BaseException) -> None:
+    def finish(self, result: Response | BaseException) -> None:
         """Return the result to the operator, or raise it there."""
         self._result = result
         self._done.set()
 
-    def wait(self) -> HTTPReply | HTTPStream:
+    def wait(self) -> Response:
         """Wait for the result, in the operator's thread."""
         self._done.wait()
         if isinstance(self._result, BaseException):
             raise self._result
         assert self._result is not None, "set before the event"
         return self._result
+
+    def named(self, number: int) -> bytes:
+        """Return the body; in place of a generated name, which is random, it has one with this number."""
+        if self.method != "POST" or b"generateName" not in self.body:
+            return self.body
+        body = msgspec.json.decode(self.body)
+        metadata = body.get("metadata") or {}
+        if metadata.get("generateName") and not metadata.get("name"):
+            metadata["name"] = f"{metadata['generateName']}{number:05d}"
+        return msgspec.json.encode(body)
 
 
 _NO_WRITES = frozenset(
@@ -207,6 +222,8 @@ class GateTransport:
         self._waiting: list[Outgoing] = []
         self.was_used = False
         """True once there was a request."""
+        self.unsupported = ""
+        """What the program has asked for in vain, because perturbation does not support it."""
         self._dead = False
 
     def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
@@ -222,7 +239,14 @@ class GateTransport:
     def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
         """Wait for the engine, and return the stream."""
         result = self._pass(Outgoing(method, target, headers, None, is_watch="watch=" in target))
+        assert not isinstance(result, GateDuplex), "not an upgrade"
         return whole_stream(result) if isinstance(result, HTTPReply) else result
+
+    def upgrade(self, target: str, headers: Headers, timeout: float) -> HTTPReply | GateDuplex:
+        """Wait for the engine, and return the connection, or the response of another status than 101."""
+        result = self._pass(Outgoing(UPGRADE, target, headers, None, is_watch=False))
+        assert isinstance(result, HTTPReply | GateDuplex), "not a watch"
+        return result
 
     def reset(self) -> None:
         """Do nothing: there are no connections."""
@@ -235,7 +259,7 @@ class GateTransport:
         with self._lock:
             return sorted(self._waiting, key=lambda outgoing: outgoing.order)
 
-    def finish(self, outgoing: Outgoing, result: HTTPReply | HTTPStream | BaseException) -> None:
+    def finish(self, outgoing: Outgoing, result: Response | BaseException) -> None:
         """Answer a waiting request."""
         with self._lock:
             self._waiting.remove(outgoing)
@@ -248,7 +272,7 @@ class GateTransport:
         for outgoing in waiting:
             outgoing.finish(Crashed())
 
-    def _pass(self, outgoing: Outgoing) -> HTTPReply | HTTPStream:
+    def _pass(self, outgoing: Outgoing) -> Response:
         self.was_used = True
         with self._lock:
             if not self._dead:

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -10,11 +10,14 @@ from clientgo.clock import Clock
 from clientgo.lifecycle import Group
 from clientgo.manager import Manager, Options, Reconciler
 from clientgo.perturb.programs.clock import EPOCH, Crashed, OperatorClock, WorldTime
-from clientgo.perturb.programs.gate import GateTransport, WatchBody
+from clientgo.perturb.programs.gate import UPGRADE, GateTransport, Outgoing, WatchBody, http_reply
+from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.perturb.programs.threads import OperatorThreads
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
+from clientgo.rest.transport import HTTPReply
+from clientgo.servers import MemoryServer, ServedReply
 
 Setup = Callable[[Manager], object]
 """Adds reconcilers and controllers to a manager, which is new at each start of the operator."""
@@ -96,6 +99,7 @@ class RunningOperator(Protocol):
 
     gate: GateTransport
     watches: list[WatchBody]
+    sockets: list[GateDuplex]
     is_paused: bool
 
     @property
@@ -115,6 +119,35 @@ class RunningOperator(Protocol):
 
     def close(self) -> None:
         """Release what it uses."""
+
+
+def send(
+    server: MemoryServer, operator: RunningOperator, outgoing: Outgoing, number: int
+) -> tuple[ServedReply, HTTPReply | GateDuplex]:
+    """Send a write of an operator; return the server's response, and what the operator gets.
+
+    `number` is that of a generated name.
+    """
+    if outgoing.method != UPGRADE:
+        reply = server.request(outgoing.method, outgoing.target, outgoing.headers, outgoing.named(number))
+        return reply, http_reply(reply)
+    served = server.upgrade(outgoing.target, outgoing.headers)
+    if isinstance(served, ServedReply):
+        return served, http_reply(served)
+    duplex = GateDuplex(served, operator.clock)
+    operator.sockets.append(duplex)
+    return ServedReply(duplex.status, duplex.headers, b""), duplex
+
+
+def exchange(operators: Iterable[RunningOperator]) -> bool:
+    """Pass on what commands in pods and the operators send; return whether an operator has got something."""
+    has_data = False
+    for operator in operators:
+        for duplex in operator.sockets[:]:
+            has_data |= duplex.exchange()
+            if duplex.release():
+                operator.sockets.remove(duplex)
+    return has_data
 
 
 class PerturbedProgram(Protocol):
@@ -180,6 +213,7 @@ class Operator:
         self.clock = OperatorClock(time)
         self.gate = GateTransport()
         self.watches: list[WatchBody] = []
+        self.sockets: list[GateDuplex] = []
         self.is_paused = False
         self.is_busy = False  # the engine acts only while all of its threads wait
         self.ended = ""

@@ -19,6 +19,7 @@ from clientgo.perturb.frontend import GateServer
 from clientgo.perturb.programs.clock import OperatorClock, WorldTime
 from clientgo.perturb.programs.gate import GateTransport, WatchBody
 from clientgo.perturb.programs.operators import BugLog
+from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
 
 KUBECONFIG = "{kubeconfig}"
@@ -103,6 +104,7 @@ class ProcessOperator:
         self.clock = OperatorClock(time)
         self.gate = GateTransport()
         self.watches: list[WatchBody] = []
+        self.sockets: list[GateDuplex] = []
         self._log = log
         self._began = SYSTEM_CLOCK.now()
         self._busy_looks = 0
