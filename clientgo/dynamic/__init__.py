@@ -5,9 +5,9 @@ Their objects are `Unstructured`, which holds any JSON, or `PartialObjectMetadat
 
 from clientgo.dynamic.client import DynamicClient, DynamicClientset, MetadataClient
 from clientgo.dynamic.informers import DynamicInformerFactory, MetadataInformerFactory
-from clientgo.dynamic.unstructured import PartialObjectMetadata, Unstructured
+from clientgo.dynamic.unstructured import PartialObjectMetadata, Unstructured, unstructured_type
 
 __all__ = [
     "DynamicClient", "DynamicClientset", "DynamicInformerFactory", "MetadataClient", "MetadataInformerFactory",
-    "PartialObjectMetadata", "Unstructured",
+    "PartialObjectMetadata", "Unstructured", "unstructured_type",
 ]  # fmt: skip

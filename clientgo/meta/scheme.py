@@ -132,7 +132,11 @@ def api_of(cls: type) -> ApiType:
         return api
     if not isinstance(cls, type):
         raise TypeError(f"expected the class of an API kind, such as ConfigMap, got {cls!r:.80}")
-    raise TypeError(f"{cls.__module__}.{cls.__qualname__} is not an API kind: mark it with @api_type(group=, version=)")
+    # A base class of the library, such as Unstructured, is for many kinds.
+    target = "a subclass of it" if cls.__module__.startswith("clientgo.") else "it"
+    raise TypeError(
+        f"{cls.__module__}.{cls.__qualname__} is not an API kind: mark {target} with @api_type(group=, version=)"
+    )
 
 
 _NO_KIND = ("", "PartialObjectMetadata")

@@ -6,8 +6,8 @@ Fields: metadata.name=a,status.phase!=Failed; `\,`, `\=` and `\\` stand for the 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
@@ -84,8 +84,22 @@ class Selector(msgspec.Struct, frozen=True):
         return ",".join(str(r) for r in self.requirements)
 
 
-SelectorLike = str | Selector | Mapping[str, str]
-"""A label selector as clients accept it: text, a parsed one, or labels that must all match."""
+class SelectorField(Protocol):
+    """Label selector in a spec, such as the built-in type `LabelSelector`."""
+
+    @property
+    def match_labels(self) -> Mapping[str, str]:
+        """Labels that must all match."""
+
+    @property
+    def match_expressions(self) -> Sequence[Any]:
+        """Expressions that must all hold: each has a key, an operator such as NotIn, and values."""
+
+
+SelectorLike = str | Selector | Mapping[str, str] | SelectorField
+"""A label selector as clients accept it: text, a parsed one, labels that must all match, or that of a spec."""
+
+_FIELD_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 
 _EVERYTHING = Selector()
 _NOTHING = Selector((Requirement("nothing", "exists"), Requirement("nothing", "!")))
@@ -124,7 +138,11 @@ def selector_of(selector: SelectorLike) -> Selector:
     """
     if isinstance(selector, str):
         return parse_selector(selector)
-    return selector_for(selector) if isinstance(selector, Mapping) else _checked(selector)
+    if isinstance(selector, Mapping):
+        return selector_for(selector)
+    if isinstance(selector, Selector):
+        return selector
+    return _of_field(selector)
 
 
 def selector_text(selector: SelectorLike) -> str:
@@ -132,10 +150,29 @@ def selector_text(selector: SelectorLike) -> str:
     return selector if isinstance(selector, str) else str(selector_of(selector))
 
 
-def _checked(selector: object) -> Selector:
-    if isinstance(selector, Selector):
-        return selector
-    raise TypeError(f"invalid label selector {selector!r:.100}: expected text such as app=web, or a dict of labels")
+def _of_field(selector: SelectorField) -> Selector:
+    """Return a selector in a spec as a value; without any requirement it selects everything, as in Kubernetes."""
+    try:
+        labels, expressions = selector.match_labels, selector.match_expressions
+    except AttributeError:
+        raise TypeError(
+            f"invalid label selector {selector!r:.100}: expected text such as app=web, or a dict of labels"
+        ) from None
+    requirements = [*selector_for(labels or {}).requirements, *map(_of_expression, expressions or ())]
+    return Selector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
+
+
+def _of_expression(expression: Any) -> Requirement:
+    key, values = expression.key, tuple(sorted(expression.values or ()))
+    operator, text = _FIELD_OPERATORS.get(expression.operator), f"{key} {expression.operator} ({','.join(values)})"
+    if operator is None or bool(values) != (operator in ("in", "notin")):
+        raise SelectorError(text, "expected In or NotIn with values, or Exists or DoesNotExist without")
+    if not is_qualified_name(key):
+        raise SelectorError(text, f"{key!r} is not a valid label key")
+    for value in values:
+        if not is_label_value(value):
+            raise SelectorError(text, f"{value!r} is not a valid label value")
+    return Requirement(key, operator, values)
 
 
 def parse_selector(text: str) -> Selector:

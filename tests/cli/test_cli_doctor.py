@@ -139,6 +139,31 @@ def test_project_is_compared_with_the_cluster(environment: Environment) -> None:
 
 
 @pytest.mark.integration
+def test_kind_of_another_project_must_be_there_in_any_version(environment: Environment, tmp_path: Path) -> None:
+    config = environment.add_user("admin", "system:masters")
+    [crd] = read_crds([HOME / "config/crd/bases"])
+    crd["metadata"]["name"] = "databases.db.acme.io"
+    names = {"kind": "Database", "listKind": "DatabaseList", "plural": "databases", "singular": "database"}
+    crd["spec"] |= {"group": "db.acme.io", "names": names}
+    (folder := tmp_path / "config" / "crd" / "external").mkdir(parents=True)
+    (folder / "databases.yaml").write_bytes(msgspec.json.encode(crd))
+
+    def diagnoses() -> list[tuple[str, str]]:
+        return [
+            (finding.state, finding.message)
+            for finding in doctor.examine_cluster(config, config, tmp_path, None)
+            if finding.subject.startswith("CRD")
+        ]
+
+    assert diagnoses() == [(PROBLEM, "databases.db.acme.io is not installed: run make install")]
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "Newer."
+    client = RESTClient(config)
+    install(client, [crd])
+    client.close()
+    assert diagnoses() == [(OK, "1 installed, equal to config/crd")]
+
+
+@pytest.mark.integration
 def test_missing_permission_of_the_role_is_a_problem(environment: Environment) -> None:
     admin, ann = environment.add_user("admin", "system:masters"), environment.add_user("ann")
     result = list(examine_cluster(admin, ann, HOME, Project.read(HOME)))

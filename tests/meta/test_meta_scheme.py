@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
+from clientgo.dynamic import Unstructured
 from clientgo.meta import (
     ApiType,
     GroupVersionKind,
@@ -51,6 +52,11 @@ def test_unmarked_class_is_named_in_the_error() -> None:
 
     with pytest.raises(TypeError, match=r"Plain is not an API kind: mark it with @api_type"):
         api_of(Plain)
+
+
+def test_base_class_of_the_library_needs_a_marked_subclass() -> None:
+    with pytest.raises(TypeError, match=r"Unstructured is not an API kind: mark a subclass of it with @api_type"):
+        api_of(Unstructured)
 
 
 def test_api_type_is_not_inherited() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clientgo.kubernetes.types.shared import LabelSelector, LabelSelectorRequirement
 from clientgo.meta import Selector, everything, nothing, parse_selector, selector_for
 from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.selectors import (
@@ -207,6 +208,41 @@ def test_selector_is_given_as_text_labels_or_value(selector: Any, text: str) -> 
 def test_invalid_labels_select_nothing_by_mistake(selector: Any, message: str) -> None:
     with pytest.raises((SelectorError, TypeError)) as caught:
         ListOptions(label_selector=selector)
+    assert message in str(caught.value)
+
+
+def expression(key: str, operator: str, *values: str) -> LabelSelectorRequirement:
+    return LabelSelectorRequirement(key=key, operator=operator, values=values)
+
+
+@pytest.mark.parametrize(
+    ("selector", "text"),
+    [
+        (LabelSelector(), ""),
+        (LabelSelector(match_labels={"b": "1", "a": "2"}), "a=2,b=1"),
+        (LabelSelector(match_expressions=[expression("x", "In", "b", "a"), expression("a", "Exists")]), "a,x in (a,b)"),
+        (LabelSelector(match_labels={"m": "1"}, match_expressions=[expression("z", "DoesNotExist")]), "m=1,!z"),
+        (LabelSelector(match_expressions=[expression("x", "NotIn", "a")]), "x notin (a)"),
+    ],
+)
+def test_selector_of_a_spec_is_a_selector(selector: LabelSelector, text: str) -> None:
+    assert selector_text(selector) == text
+    assert selector_of(selector) == parse_selector(text)
+
+
+@pytest.mark.parametrize(
+    ("invalid", "message"),
+    [
+        (expression("x", "in", "a"), "'x in (a)': expected In or NotIn with values, or Exists or DoesNotExist without"),
+        (expression("x", "In"), "'x In ()': expected In or NotIn with values"),
+        (expression("x", "Exists", "a"), "'x Exists (a)': expected In or NotIn with values"),
+        (expression("x,y", "Exists"), "'x,y' is not a valid label key"),
+        (expression("x", "In", "a),y"), "'a),y' is not a valid label value"),
+    ],
+)
+def test_invalid_expression_of_a_spec_is_named(invalid: LabelSelectorRequirement, message: str) -> None:
+    with pytest.raises(SelectorError) as caught:
+        selector_of(LabelSelector(match_expressions=[invalid]))
     assert message in str(caught.value)
 
 
