@@ -146,8 +146,8 @@ def examine_cluster(config: Config, user: Config, root: Path, project: Project |
         yield from guarded("user", lambda: check_user(other))
         folder = root / "config"
         paths = [path for name in ("bases", "patches") if (path := folder / "crd" / name).exists()]
-        others = [path for path in (folder / "crd" / "external",) if path.exists()]
-        yield from guarded("CRDs", lambda: check_crds(client.requester, read_crds(paths), read_crds(others)))
+        external = [path for path in (folder / "crd" / "external",) if path.exists()]
+        yield from guarded("CRDs", lambda: check_crds(client.requester, read_crds(paths), read_crds(external)))
         if project is not None:
             namespace = f"{project.name}-system"
             yield from guarded("permissions", lambda: check_permissions(other, folder / "rbac/role.yaml", namespace))
@@ -213,10 +213,12 @@ def check_user(client: Clientset) -> Iterator[Diagnosis]:
         yield Diagnosis(OK, "user", f"{user.username} ({', '.join(user.groups)})")
 
 
-def check_crds(requester: Requester, expected: Sequence[Object], others: Sequence[Object] = ()) -> Iterator[Diagnosis]:
+def check_crds(
+    requester: Requester, expected: Sequence[Object], external: Sequence[Object] = ()
+) -> Iterator[Diagnosis]:
     """Compare the CRDs on the server with these; those of other projects need only be there, in any version."""
     good = 0
-    for crd in (*expected, *others):
+    for crd in (*expected, *external):
         name = crd["metadata"]["name"]
         try:
             installed = dynamic_client(CRDS, namespaced=False)(requester).get(name).to_dict()
@@ -226,7 +228,7 @@ def check_crds(requester: Requester, expected: Sequence[Object], others: Sequenc
         except Forbidden as error:
             yield Diagnosis(WARNING, "CRD", f"{name} cannot be compared: {error}")
             continue
-        differing_path = "" if crd in others else difference(_comparable(crd["spec"]), _comparable(installed["spec"]))
+        differing_path = "" if crd in external else difference(_comparable(crd["spec"]), _comparable(installed["spec"]))
         conditions = installed.get("status", {}).get("conditions") or ()
         refused = [
             condition["message"]

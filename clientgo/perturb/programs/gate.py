@@ -23,7 +23,7 @@ WRITES = ("POST", "PUT", "PATCH", "DELETE")
 UPGRADE = "CONNECT"
 """Method of a request that switches the protocol of its connection, such as for a command in a pod."""
 
-Response = HTTPReply | HTTPStream | GateDuplex
+GateResult = HTTPReply | HTTPStream | GateDuplex
 
 
 class RequestTarget(NamedTuple):
@@ -61,7 +61,7 @@ class Outgoing:
         self.headers = {name.lower(): value for name, value in headers}
         self.body = body or b""
         self.is_watch = is_watch
-        self._result: Response | BaseException | None = None
+        self._result: GateResult | BaseException | None = None
         self._done = threading.Event()
 
     def __repr__(self) -> str:
@@ -82,12 +82,12 @@ class Outgoing:
         """Key that orders requests which wait at the same time."""
         return (WRITES.index(self.method) + 1 if self.method in WRITES else 0, self.target, self.method, self.body)
 
-    def finish(self, result: Response | BaseException) -> None:
+    def finish(self, result: GateResult | BaseException) -> None:
         """Return the result to the operator, or raise it there."""
         self._result = result
         self._done.set()
 
-    def wait(self) -> Response:
+    def wait(self) -> GateResult:
         """Wait for the result, in the operator's thread."""
         self._done.wait()
         if isinstance(self._result, BaseException):
@@ -259,7 +259,7 @@ class GateTransport:
         with self._lock:
             return sorted(self._waiting, key=lambda outgoing: outgoing.order)
 
-    def finish(self, outgoing: Outgoing, result: Response | BaseException) -> None:
+    def finish(self, outgoing: Outgoing, result: GateResult | BaseException) -> None:
         """Answer a waiting request."""
         with self._lock:
             self._waiting.remove(outgoing)
@@ -272,7 +272,7 @@ class GateTransport:
         for outgoing in waiting:
             outgoing.finish(Crashed())
 
-    def _pass(self, outgoing: Outgoing) -> Response:
+    def _pass(self, outgoing: Outgoing) -> GateResult:
         self.was_used = True
         with self._lock:
             if not self._dead:
