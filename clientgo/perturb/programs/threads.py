@@ -1,11 +1,15 @@
 """Detection of idle threads: whether all threads of an operator wait, so that the engine may act.
 
 A thread waits if it is inside `threading.Condition.wait`, on which events and queues are built, and was not notified:
-its lock is still among the condition's waiters. Nothing is assumed about the operator's own code. A thread that waits
-in C code, such as `SimpleQueue.get`, looks like one that runs; it counts as waiting once it has not moved for a while,
-and the system says that it sleeps.
+its lock is still among the condition's waiters. So does an event loop that selects from files of which none is ready.
+Nothing is assumed about the operator's own code. A thread that waits in other C code looks like one that runs; it
+counts as waiting once it has not moved for a while, and the system says that it sleeps: soon for an idle worker of an
+executor.
 """
 
+import concurrent.futures.thread
+import select
+import selectors
 import sys
 import threading
 import time
@@ -28,6 +32,8 @@ _JOINS = frozenset(
     for name in ("join", "_wait_for_tstate_lock")
     if (method := getattr(_THREAD, name, None)) is not None
 )
+_SELECT: CodeType = selectors.EpollSelector.select.__code__
+_WORKER: CodeType = concurrent.futures.thread._worker.__code__
 # Threads that only send events, which the gate answers at once, and that only call what ends at a stop.
 _SENDERS = (str(Path(clientgo.record.__file__).parent), str(clientgo.stopping.__file__))
 _STARTERS = (str(threading.__file__), str(clientgo.lifecycle.__file__))
@@ -40,6 +46,12 @@ Not a time: while this whole process has no processor, no thread moves either.
 
 KNOWN_LOOKS = 6
 """The same, where a thread has waited in C code before."""
+
+WORKER_LOOKS = 2
+"""The same, of an executor's worker whose queue is empty."""
+
+LONG_SECONDS = 1.0
+"""Timeout of an event loop that counts as none: real time is none in a run."""
 
 PAUSE_SECONDS = 0.001
 
@@ -100,7 +112,8 @@ class OperatorThreads:
             looks[ident] = _Looks(frame, position)
             return False
         last.count += 1
-        if last.count < (KNOWN_LOOKS if position in self._known else STUCK_LOOKS):
+        limit = KNOWN_LOOKS if position in self._known else STUCK_LOOKS
+        if last.count < (WORKER_LOOKS if _is_idle_worker(frame) else limit):
             return False
         self._known.add(position)
         return True
@@ -118,6 +131,8 @@ class _Looks:
 def _waits(frame: FrameType) -> bool:
     if frame.f_code in _JOINS:
         return bool(frame.f_locals.get("block", True))  # `is_alive` does not wait
+    if frame.f_code is _SELECT:
+        return _selects_nothing(frame)
     if frame.f_code is not _WAIT:
         return False
     values = frame.f_locals
@@ -131,6 +146,24 @@ def _waits(frame: FrameType) -> bool:
         and caller.f_back is not None
         and caller.f_back.f_code is _START
     )
+
+
+def _selects_nothing(frame: FrameType) -> bool:
+    """Return whether an event loop waits without an end, and nothing that it waits for has happened."""
+    timeout = frame.f_locals.get("timeout")
+    if timeout is not None and 0 <= timeout <= LONG_SECONDS:
+        return False
+    files = select.poll()
+    try:
+        files.register(frame.f_locals["self"].fileno(), select.POLLIN)
+    except ValueError:
+        return False  # closed
+    return not files.poll(0)
+
+
+def _is_idle_worker(frame: FrameType) -> bool:
+    """Return whether a thread is an executor's worker that waits for work, or is about to."""
+    return frame.f_code is _WORKER and bool(frame.f_locals["work_queue"].empty())
 
 
 def _is_running(ident: int) -> bool:
