@@ -5,6 +5,7 @@ import io
 import socket
 import struct
 import tarfile
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,13 +15,18 @@ from apiserver.benchmarks.hostilerequests import PODS
 from apiserver.benchmarks.server import Server
 
 _END = b"\xff\x00"
+_ATTEMPTS = 100
 
 
 def _connect(target: Server, query: str) -> Any:
-    connection: Any = websocket.WebSocket()
     address = f"ws://127.0.0.1:{target.port}{PODS}/files/exec?{query}"
-    connection.connect(address, subprotocols=["v5.channel.k8s.io"], timeout=60, suppress_origin=True)
-    return connection
+    for _ in range(_ATTEMPTS):
+        connection: Any = websocket.WebSocket()
+        with contextlib.suppress(websocket.WebSocketBadStatusException):  # the pod does not run yet
+            connection.connect(address, subprotocols=["v5.channel.k8s.io"], timeout=60, suppress_origin=True)
+            return connection
+        threading.Event().wait(0.1)
+    raise TimeoutError("the pod does not run")
 
 
 def _received(connection: Any) -> tuple[int, bytes]:
