@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.limits import MAX_BODY_BYTES
+from clientgo_apiserver.limits import LOOP_SECONDS, MAX_BODY_BYTES
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.resources import Registry
 from clientgo_apiserver.storage.containerfiles import ContainerFiles
@@ -101,6 +101,8 @@ class State:
     webhooks: WebhookClient = field(default_factory=WebhookClient)
     # Callbacks that react to the current write before it is answered, in order.
     before_response: deque[Callable[[], object]] = field(default_factory=deque)
+    # Callbacks that run soon, in order, some of them in each turn of the loop.
+    soon: deque[tuple[Callable[..., object], tuple[Any, ...]]] = field(default_factory=deque, repr=False)
     # Callbacks of the next turn of the loop, run together: a call of the loop for each costs more.
     next_turn: list[Callable[[], object]] = field(default_factory=list, repr=False)
     # Callbacks that are retried because the store rejected their writes.
@@ -121,7 +123,23 @@ class State:
         if self.store.failing:
             self._retry_later(callback, args)
         else:
-            self.scheduler.call_soon(self.call_with_retry, callback, *args)
+            self.soon.append((callback, args))
+            if len(self.soon) == 1:
+                self.scheduler.call_soon(self._run_soon)
+
+    def _run_soon(self) -> None:
+        """Run scheduled callbacks for a while; clients are answered before the others."""
+        end = SYSTEM_CLOCK.now() + LOOP_SECONDS
+        try:
+            while self.soon and SYSTEM_CLOCK.now() < end:
+                callback, args = self.soon[0]
+                try:
+                    self.call_with_retry(callback, *args)
+                finally:
+                    self.soon.popleft()  # only now: what it schedules runs in this turn or the next
+        finally:
+            if self.soon:
+                self.scheduler.call_soon(self._run_soon)
 
     def call_next_turn(self, callback: Callable[[], object]) -> None:
         """Run a callback once everything that is ready now has run; it must not raise."""
