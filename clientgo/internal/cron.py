@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta, tzinfo
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -31,13 +32,38 @@ _DAY_SECONDS = 24 * 3600
 _YEARS = 5  # a schedule such as 30 February has no time
 
 
+@dataclass(frozen=True, slots=True)
+class CronSchedule:
+    """Cron schedule in a time zone: five fields, or a descriptor such as `@daily`, as Kubernetes' CronJobs read them.
+
+    Raises:
+        ValueError: the text is no schedule.
+    """
+
+    text: str
+    zone: tzinfo = UTC
+
+    def __post_init__(self) -> None:
+        _fields(_resolved(self.text))
+
+    def next_after(self, moment: datetime) -> datetime | None:
+        """Return the first time after `moment`; None if there is none within five years."""
+        following = next(times_after(self.text, self.zone, _seconds(moment)), None)
+        return None if following is None else datetime.fromtimestamp(following, self.zone)
+
+    def last_until(self, moment: datetime) -> datetime | None:
+        """Return the last time that is not after `moment`; None if there was none within five years."""
+        last = next(_times_until(self.text, self.zone, _seconds(moment)), None)
+        return None if last is None else datetime.fromtimestamp(last, self.zone)
+
+
 def times_after(schedule: str, zone: tzinfo, after: float) -> Iterator[float]:
     """Yield the times of a schedule after `after`, in seconds since the epoch.
 
     Raises:
         ValueError: the schedule is invalid.
     """
-    fields = _fields(DESCRIPTORS.get(schedule.strip(), schedule.strip()))
+    fields = _fields(_resolved(schedule))
     moment = (int(after) // 60 + 1) * 60
     limit = moment + _YEARS * 366 * _DAY_SECONDS
     # Steps in absolute time: a local time that is skipped in spring never comes, and one in autumn comes twice.
@@ -52,6 +78,34 @@ def times_after(schedule: str, zone: tzinfo, after: float) -> Iterator[float]:
             if local.minute in fields[0]:
                 yield float(moment)
             moment += 60
+
+
+def _times_until(schedule: str, zone: tzinfo, until: float) -> Iterator[float]:
+    """Yield the times of a schedule until `until`, the last one first."""
+    fields = _fields(_resolved(schedule))
+    moment = int(until // 60) * 60
+    limit = moment - _YEARS * 366 * _DAY_SECONDS
+    while moment > limit:
+        local = datetime.fromtimestamp(moment, zone)
+        if not _day_matches(fields, local):
+            midnight = local.replace(hour=0, minute=0, fold=0)
+            moment = min(moment, int(midnight.timestamp())) - 60
+        elif local.hour not in fields[1]:
+            moment -= 60 + 60 * local.minute
+        else:
+            if local.minute in fields[0]:
+                yield float(moment)
+            moment -= 60
+
+
+def _resolved(schedule: str) -> str:
+    return DESCRIPTORS.get(schedule.strip(), schedule.strip())
+
+
+def _seconds(moment: datetime) -> float:
+    if moment.tzinfo is None:
+        raise ValueError(f"invalid moment {moment}: give its time zone, as datetime.now(UTC) does")
+    return moment.timestamp()
 
 
 def part_values(text: str, bounds: tuple[int, int, dict[str, int]]) -> range:

@@ -15,6 +15,7 @@ builds a `Controller` of event sources, predicates (`clientgo.manager.predicates
 """
 
 from clientgo.coordination import LeaderElectionOptions
+from clientgo.internal.cron import CronSchedule
 from clientgo.leaderelection import LeadershipLost
 from clientgo.lifecycle import exit_code
 from clientgo.manager.builder import ControllerBuilder
@@ -51,7 +52,7 @@ __all__ = [
     "Manager", "Options", "LeaderElectionOptions", "LeadershipLost", "stop_on_signals", "exit_code",
     "CacheOptions", "ByObject", "CacheNotSynced", "NotIndexed",
     "Client", "DirectClient", "ApiReader", "Cluster", "ClusterOptions",
-    "run", "ManagerFlags", "Reconciler", "RequestReconciler", "Result", "TerminalError", "GaveUp",
+    "run", "ManagerFlags", "Reconciler", "RequestReconciler", "Result", "CronSchedule", "TerminalError", "GaveUp",
     "Controller", "ControllerBuilder", "ControllerOptions",
     "KindSource", "InformerSource", "Channel", "FuncSource", "MapFuncs",
     "Finalizer", "Finalizers", "has_finalizer", "with_finalizer", "without_finalizer",
