@@ -73,9 +73,10 @@ class OperatorThreads:
         """Return once every thread waits."""
         looks: dict[int, _Looks] = {}
         while active := self._active():
-            if all(self._is_stuck(ident, frame, looks) for ident, frame in active):
+            stuck = [self._is_stuck(ident, frame, looks) for ident, frame in active]
+            if all(stuck):
                 return
-            is_pausing = any(each.count > 1 for each in looks.values())
+            is_pausing = any(each.count > WORKER_LOOKS for each in looks.values())
             time.sleep(PAUSE_SECONDS if is_pausing else 0)  # noqa: TID251  # yields the interpreter
 
     def advance(self, time: WorldTime, until: float) -> None:
@@ -111,9 +112,11 @@ class OperatorThreads:
         if last is None or last.frame is not frame or last.position != position or _is_running(ident):
             looks[ident] = _Looks(frame, position)
             return False
+        if _is_idle_worker(frame):
+            last.count = min(last.count + 1, WORKER_LOOKS)
+            return last.count == WORKER_LOOKS
         last.count += 1
-        limit = KNOWN_LOOKS if position in self._known else STUCK_LOOKS
-        if last.count < (WORKER_LOOKS if _is_idle_worker(frame) else limit):
+        if last.count < (KNOWN_LOOKS if position in self._known else STUCK_LOOKS):
             return False
         self._known.add(position)
         return True
