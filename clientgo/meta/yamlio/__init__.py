@@ -6,7 +6,6 @@ from clientgo.meta.yamlio.reading import (
     InvalidYAML,
     TooDeepYAML,
     TooLargeYAML,
-    is_nesting_limit,
     iterate_yaml,
     read_yaml,
 )
@@ -14,6 +13,5 @@ from clientgo.meta.yamlio.writing import to_scalar, to_yaml
 
 __all__ = [
     "InvalidYAML", "TooDeepYAML", "TooLargeYAML", "iterate_yaml", "read_yaml", "MAX_DEPTH", "MAX_VALUES",
-    "is_nesting_limit",
     "to_yaml", "to_scalar",
 ]  # fmt: skip

@@ -68,14 +68,9 @@ def _invalid(error: yaml.YAMLError, text: str | bytes, max_depth: int) -> Invali
     # The end of the text may be reported as the line after the last one.
     last = text.rstrip().count("\n" if isinstance(text, str) else b"\n") + 1  # type: ignore[arg-type]
     line = min(mark.line + 1, last) if mark is not None else 0
-    if is_nesting_limit(error):  # the parser looks ahead
+    if "nesting depth" in problem:  # a limit of PyYAML's C library since 0.2.6, which looks ahead
         return _too_deep(max_depth, line)
     return InvalidYAML(" ".join(str(problem).split()), line)
-
-
-def is_nesting_limit(error: yaml.YAMLError) -> bool:
-    """Report whether the error is the limit of 1,000 levels in PyYAML's C library, which has one since 0.2.6."""
-    return "nesting depth" in (getattr(error, "problem", None) or "")
 
 
 def _too_deep(max_depth: int, line: int) -> TooDeepYAML:
