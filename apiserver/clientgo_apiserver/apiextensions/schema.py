@@ -12,6 +12,7 @@ Most objects are valid: `conforms` recognises them in one call of msgspec, by a 
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from types import GenericAlias
 from typing import Annotated, Any, Literal
 
@@ -100,6 +101,12 @@ def _match(target: type, value: Any) -> Any:
 
 @cached_by_identity
 def _type_of_objects(schema: Schema) -> Any:
+    return _compiled(msgspec.json.encode(schema))
+
+
+@lru_cache(maxsize=32)  # by content: each test, and each plan of a perturbation, installs the same definitions
+def _compiled(encoded: bytes) -> Any:
+    schema = msgspec.json.decode(encoded)
     properties = schema.get("properties") or {}
     if _count_objects(schema) > _MAX_OBJECTS or properties.get("metadata", {}).keys() - {"type", "description"}:
         return _Undecided

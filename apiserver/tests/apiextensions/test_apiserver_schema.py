@@ -1,5 +1,6 @@
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -170,6 +171,12 @@ def test_object_that_conforms_is_valid_and_complete(case: tuple[Object, Object])
     assert prune(schema, obj, unknown) == obj
     assert apply_defaults(schema, obj) == obj
     assert unknown == []
+
+
+def test_equal_schemas_are_compiled_once() -> None:
+    before = len(msgspec.Struct.__subclasses__())
+    assert all(conforms(holder({"type": "string", "maxLength": 77}), {"a": "x"}) for _ in range(5))
+    assert len(msgspec.Struct.__subclasses__()) <= before + 1
 
 
 @pytest.mark.parametrize(
