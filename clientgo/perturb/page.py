@@ -6,7 +6,7 @@ from importlib.resources import files
 from clientgo.perturb.engine import PerturbResults, PlanResult
 from clientgo.perturb.oracles import ORACLES
 from clientgo.perturb.record import ScenarioRun, TimelineEntry
-from clientgo.perturb.report import excerpt, explanation, groups, repeat
+from clientgo.perturb.report import counted, excerpt, explanation, groups, repeat
 
 MAX_ENTRIES = 80
 MAX_OBJECTS = 8
@@ -23,9 +23,8 @@ _LANES = {"step": "user", "saw": "operator saw", "read": "operator read", "wrote
 def page(results: PerturbResults, command: str = "") -> str:
     """Return the page."""
     template = files("clientgo.perturb").joinpath("page.html").read_text(encoding="utf-8")
-    verdict = (
-        f"{len(results.failed)} of {len(results)} plans failed" if results.failed else f"{len(results)} plans passed"
-    )
+    total = counted(len(results))
+    verdict = f"{len(results.failed)} of {total} failed" if results.failed else f"{total} passed"
     causes = groups(results.results)
     sections = [_cause(number, results, group, command) for number, group in enumerate(causes, 1)]
     if not causes and results.results:

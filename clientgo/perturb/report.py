@@ -39,17 +39,23 @@ def groups(results: Sequence[PlanResult]) -> list[list[PlanResult]]:
     return sorted((sorted(group, key=lambda r: len(str(r.plan))) for group in causes.values()), key=len, reverse=True)
 
 
+def counted(number: int) -> str:
+    """Return a number of plans in words, such as `1 plan`."""
+    return f"{number} plan{'' if number == 1 else 's'}"
+
+
 def summary(results: PerturbResults, *, command: str = "", timelines: bool = True) -> str:
     """Return what is wrong, for people: each cause with a plan that shows it, its timeline, and how to repeat it."""
     lines: list[str] = []
     for number, group in enumerate(groups(results.results), 1):
-        lines += ["", f"Cause {number}: {len(group)} plans", *_cause(results, group, command, timelines=timelines)]
+        lines += ["", f"Cause {number}: {counted(len(group))}", *_cause(results, group, command, timelines=timelines)]
     if results.masks.lines():
         lines += ["", "Not compared, because it differs between two equal runs:"]
         lines += [f"  {line}" for line in results.masks.lines()]
     failed, rate = len(results.failed), len(results) / max(results.seconds, 0.001)
-    verdict = f"{failed} of {len(results)} plans failed" if failed else f"{len(results)} plans passed"
-    left_out = f", {results.left_out} plans were not run" if results.left_out else ""
+    total = counted(len(results))
+    verdict = f"{failed} of {total} failed" if failed else f"{total} passed"
+    left_out = f", {counted(results.left_out)} not run" if results.left_out else ""
     lines += ["", f"{verdict} in {results.seconds:.1f} s ({rate:.0f} a second){left_out}"]
     return "\n".join(lines).lstrip("\n")
 

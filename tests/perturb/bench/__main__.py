@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 
 from clientgo.perturb import PerturbResults, run_scenario
+from clientgo.perturb.report import counted
 from tests.perturb.bench.cases import CASES, Case
 
 
@@ -23,7 +24,7 @@ def _finding(results: PerturbResults) -> str:
     if not results.failed:
         return "NOT FOUND"
     first = results.failed[0]
-    return f"`{first.plan}`: {first.findings[0].oracle} ({len(results.failed)} plans)"
+    return f"`{first.plan}`: {first.findings[0].oracle} ({counted(len(results.failed))})"
 
 
 def main(names: Sequence[str]) -> int:
