@@ -33,7 +33,7 @@ def git(root: Path, *arguments: str) -> str:
     Raises:
         ReleaseError: git failed; the message is its own.
     """
-    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)  # nosec B607
     if done.returncode:
         raise ReleaseError(f"git {arguments[0]} failed: {done.stderr.strip()}")
     return done.stdout.strip()
