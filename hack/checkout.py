@@ -96,6 +96,7 @@ def link(name: str, packages: Path, scripts: Path) -> None:
         packages / f"{stem}.pth": f"{folder}\n",
         info / "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version(name)}\n",
         info / "INSTALLER": "hack/checkout.py\n",
+        info / "top_level.txt": f"{stem}\n",
         info / "entry_points.txt": "".join(f"[{group}]{lines}\n" for group, lines in groups),
     }
     for group, lines in groups:

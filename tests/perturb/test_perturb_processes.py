@@ -16,7 +16,7 @@ pytestmark = pytest.mark.e2e
 
 
 def command(kind: str) -> OperatorCommand:
-    return OperatorCommand([sys.executable, str(HERE / "operator.py"), kind, "{kubeconfig}"])
+    return OperatorCommand([sys.executable, str(HERE / "program.py"), kind, "{kubeconfig}"])
 
 
 def verdicts(kind: str, *plans: str) -> dict[str, str]:

@@ -67,7 +67,7 @@ def process(*arguments: str) -> PerturbResults:
 
 @pytest.mark.e2e
 def test_operator_in_another_process_runs_commands() -> None:
-    results = process(str(HERE / "operator.py"), "dumps")
+    results = process(str(HERE / "program.py"), "dumps")
     results.check()
     assert writes(results)[0] == "#1 CONNECT pods default/db/exec: 101"
     assert output(results) == "dump"

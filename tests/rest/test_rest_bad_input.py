@@ -65,7 +65,6 @@ def test_object_name_with_line_breaks_is_reported_in_one_line() -> None:
     ("text", "reason"),
     [
         pytest.param("{a: 1}\n---\n{b: 2}", "expected one document, got 2", id="several documents"),
-        pytest.param("a: 2024-99-99", "invalid for its type", id="a date that is none"),
         pytest.param('contexts: [{name: "a\\nb"}]\ncurrent-context: c', r"it has 'a\\nb'", id="a name of two lines"),
         pytest.param(
             'contexts: [{name: c, context: {cluster: "a\\nb"}}]\ncurrent-context: c',
