@@ -101,7 +101,7 @@ def rendered(target: Server, request: Request) -> bytes:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a request cost: see the module's description. `bad` is true for an answer that a real server never gives."""
+    """Cost of a request: see the module's description. `bad` is true for an answer that a real server never gives."""
 
     status: int
     seconds: float

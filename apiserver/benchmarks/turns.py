@@ -35,7 +35,7 @@ class Turns:
         loop.call_later(_PAUSE, self.measure, loop)
 
     def answer(self, _: HTTPRequest) -> HTTPResponse:
-        """Answer with the longest turn, and begin anew."""
+        """Answer with the longest turn, and begin again."""
         milliseconds, self.longest = 1000 * self.longest, 0.0
         return json_response({"longest": milliseconds})
 

@@ -67,7 +67,7 @@ class AllowanceUsed(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """What a request may still use: time, by the server's clock, and expressions on the event loop."""
+    """Remaining budget of a request: time, by the server's clock, and expressions on the event loop."""
 
     deadline: float = float("inf")
     loop_cost: int = LOOP_COST

@@ -204,7 +204,7 @@ class _Writer:
         except NotFound:
             before = None
         if before is not None and not before.metadata.managed_fields and _sets_nothing(content):
-            # The server would write that all fields belong to nobody ("before-first-apply").
+            # The server would record all fields as owned by no known manager ("before-first-apply").
             return ApplyResult.UNCHANGED, before, before
         after = client.apply(content, field_manager=self._field_manager, force=self._force, dry_run=self._dry_run)
         self._establish(after)

@@ -37,7 +37,7 @@ class CronSchedule:
     """Cron schedule in a time zone: five fields, or a descriptor such as `@daily`, as Kubernetes' CronJobs read them.
 
     Raises:
-        ValueError: the text is no schedule.
+        ValueError: the text is not a schedule.
     """
 
     text: str

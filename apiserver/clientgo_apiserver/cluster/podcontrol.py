@@ -41,7 +41,7 @@ class WorkloadController(InternalController):
         "SuccessfulDelete": "Deleted pod: {pod}",
     }
     _unreported: ClassVar[tuple[str, ...]] = ()
-    """Reasons of failed creations for which there is no event."""
+    """Reasons of failed creations that cause no event."""
 
     def __init__(self, internal: Internal, owned: Owned) -> None:
         super().__init__(internal)
@@ -97,7 +97,7 @@ class WorkloadController(InternalController):
             self._again_at(self._state.clock.time() + count * _PAUSE_SECONDS, *name_of(obj))
 
     def _again_at(self, due: float | None, *names: str) -> None:
-        """Sync again at that time, in seconds since the epoch, or earlier: each sync says anew when the next is due."""
+        """Sync again at that time, in seconds since the epoch, or earlier: each sync tells when the next is due."""
         if due is None:
             return
         pending = self._wakeups.get(names)

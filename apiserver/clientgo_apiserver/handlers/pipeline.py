@@ -241,7 +241,7 @@ def _renamed(obj: Object, name: str) -> Object:
 
 
 class _Outcome(NamedTuple):
-    """What an update does: the response if nothing is stored, and whether the object is removed."""
+    """Effect of an update: the response if nothing is stored, and whether the object is removed."""
 
     response: Object | None = None
     finished: bool = False

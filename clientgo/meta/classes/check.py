@@ -48,7 +48,7 @@ def faults(cls: type[Any]) -> Iterator[ClassFault]:
 
 
 def not_a_dataclass(cls: type[Any]) -> str:
-    """Return the message for a class that is no dataclass."""
+    """Return the message for a class that is not a dataclass."""
     library = _library_of(cls)
     if library:
         return f"{cls.__name__} is a class of {library}: use {_FROZEN} in its place"
