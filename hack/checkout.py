@@ -71,8 +71,7 @@ def requirements(name: str, *extras: str) -> Iterator[str]:
 
 def write_requirements(extra: str, venv: Path) -> None:
     """Write the requirements of clientgo with an extra into two files."""
-    matches = {line: _REQUIREMENT.match(line) for line in requirements("clientgo", extra)}
-    names = {line: match[1] for line, match in matches.items() if match}
+    names = {line: match[1] for line in requirements("clientgo", extra) if (match := _REQUIREMENT.match(line))}
     read_only, left_out = (READ_ONLY, LEFT_OUT) if extra == "embedded" else (frozenset(), frozenset())
     full = [line for line, name in names.items() if name not in read_only | left_out]
     files = [line for line, name in names.items() if name in read_only]

@@ -97,8 +97,9 @@ class Api:
 
     async def _respond(self, request: HTTPRequest, route: RequestInfo | None) -> Answer:
         try:
-            seconds = read_timeout(request.query) if "timeout" in request.query and not _watches(request) else None
-            request.budget.deadline = self.state.clock.now() + (REQUEST_SECONDS if seconds is None else seconds)
+            has_timeout = "timeout" in request.query and not _watches(request)
+            seconds = read_timeout(request.query) if has_timeout else REQUEST_SECONDS
+            request.budget.deadline = self.state.clock.now() + seconds
             self._authorize(request)
             route = route or self._route(request)
             response = self._non_resource(request) if route is None else await handle(self.state, route, request)

@@ -146,7 +146,7 @@ def examine_cluster(config: Config, user: Config, root: Path, project: Project |
         yield from guarded("user", lambda: check_user(other))
         folder = root / "config"
         paths = [path for name in ("bases", "patches") if (path := folder / "crd" / name).exists()]
-        external = [path for path in (folder / "crd" / "external",) if path.exists()]
+        external = [folder / "crd" / "external"] if (folder / "crd" / "external").exists() else []
         yield from guarded("CRDs", lambda: check_crds(client.requester, read_crds(paths), read_crds(external)))
         if project is not None:
             namespace = f"{project.name}-system"

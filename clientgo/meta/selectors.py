@@ -99,7 +99,8 @@ class SelectorField(Protocol):
 SelectorLike = str | Selector | Mapping[str, str] | SelectorField
 """A label selector as clients accept it: text, a parsed one, labels that must all match, or that of a spec."""
 
-_FIELD_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
+EXPRESSION_OPERATORS: Mapping[str, str] = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
+"""Operators of requirements by those of the expressions in a spec."""
 
 _EVERYTHING = Selector()
 _NOTHING = Selector((Requirement("nothing", "exists"), Requirement("nothing", "!")))
@@ -164,7 +165,7 @@ def _of_field(selector: SelectorField) -> Selector:
 
 def _of_expression(expression: Any) -> Requirement:
     key, values = expression.key, tuple(sorted(expression.values or ()))
-    operator, text = _FIELD_OPERATORS.get(expression.operator), f"{key} {expression.operator} ({','.join(values)})"
+    operator, text = EXPRESSION_OPERATORS.get(expression.operator), f"{key} {expression.operator} ({','.join(values)})"
     if operator is None or bool(values) != (operator in ("in", "notin")):
         raise SelectorError(text, "expected In or NotIn with values, or Exists or DoesNotExist without")
     if not is_qualified_name(key):

@@ -1,6 +1,5 @@
 """HTTP server in front of the gate, on loopback and without TLS, for operators in other processes."""
 
-import socket
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedReader
@@ -11,6 +10,7 @@ from clientgo.lifecycle import Group
 from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.gate import GateTransport, failure_body
 from clientgo.perturb.programs.streams import GateDuplex
+from clientgo.rest.connections.tcp import shut_down
 from clientgo.rest.transport import HTTPReply
 
 JSON = "application/json"
@@ -116,8 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(data)
         finally:
             result.close()
-            with suppress(OSError):
-                self.connection.shutdown(socket.SHUT_RDWR)
+            shut_down(self.connection)
             upload.join(5.0)
 
     def _upload(self, duplex: GateDuplex) -> None:

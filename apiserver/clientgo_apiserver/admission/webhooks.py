@@ -7,7 +7,6 @@ concurrently.
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -83,8 +82,7 @@ def _conditions_hold(state: State, hook: Hook, write: Write, request: Object) ->
     case = request["operation"], request.get("object"), request.get("oldObject")
     values = admission_values(state, write, request, case)
     try:
-        hold = partial(conditions_hold, conditions, AdmissionScope(), values)
-        return evaluated_within(CONDITIONS_COST, hold)
+        return evaluated_within(CONDITIONS_COST, conditions_hold, conditions, AdmissionScope(), values)
     except PolicyError as error:
         if hook.lenient:
             return False

@@ -6,8 +6,12 @@ import msgspec
 
 _PIECE = 64 * 1024
 _decode = msgspec.json.Decoder().decode
-_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+"""Decode an object into its undecoded values."""
+
+decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+"""Decode a list into its undecoded items."""
 
 
 def decode_large(raw: bytes | msgspec.Raw) -> Any:
@@ -16,5 +20,5 @@ def decode_large(raw: bytes | msgspec.Raw) -> Any:
         return _decode(raw)
     first = bytes(memoryview(raw)[:_PIECE]).lstrip()[:1]
     if first == b"{":
-        return {name: decode_large(value) for name, value in _fields(raw).items()}
-    return [decode_large(value) for value in _items(raw)] if first == b"[" else _decode(raw)
+        return {name: decode_large(value) for name, value in decode_fields(raw).items()}
+    return [decode_large(value) for value in decode_items(raw)] if first == b"[" else _decode(raw)

@@ -13,6 +13,7 @@ import msgspec
 
 from clientgo.meta.jsonvalues import html_escaped
 from clientgo.meta.yamlio import to_yaml
+from clientgo_apiserver.http.largejson import decode_fields, decode_items
 from clientgo_apiserver.http.status import ApiFailure, not_acceptable, unavailable_type
 from clientgo_apiserver.limits import Budget
 from clientgo_apiserver.users import ANONYMOUS, User
@@ -206,8 +207,6 @@ def text_response(text: str, status: int = 200) -> HTTPResponse:
     return HTTPResponse(status, text.encode(), "text/plain; charset=utf-8", headers)
 
 
-_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _JSON_RANGES = ("*/*", "application/*", "application/json")
 _FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _FORM_VERSIONS = ("v1", "v1beta1")
@@ -265,7 +264,7 @@ def as_requested(response: HTTPResponse, accept: str) -> None:
 
 def _yaml_of(body: bytes) -> bytes:
     """Return a JSON object as YAML; a list item by item, because the whole would take a hundred times its size."""
-    fields = _decode_fields(body)
+    fields = decode_fields(body)
     listed = next((name for name in ("items", "rows") if bytes(fields.get(name, b""))[:2] == b"[{"), "")
     pieces = []
     for name in sorted(fields):
@@ -273,7 +272,7 @@ def _yaml_of(body: bytes) -> bytes:
             pieces.append(to_yaml({name: msgspec.json.decode(fields[name])}, sort_keys=True))
             continue
         pieces.append(f"{name}:\n")
-        pieces += [to_yaml([msgspec.json.decode(item)], sort_keys=True) for item in _decode_items(fields[name])]
+        pieces += [to_yaml([msgspec.json.decode(item)], sort_keys=True) for item in decode_items(fields[name])]
     return "".join(pieces).encode()
 
 

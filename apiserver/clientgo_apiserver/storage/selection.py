@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from clientgo.meta.selectors import (
+    EXPRESSION_OPERATORS,
     FieldTerm,
     Requirement,
     Selector,
@@ -19,7 +20,6 @@ from clientgo.meta.selectors import (
 from clientgo_apiserver.http.status import bad_request
 from clientgo_apiserver.resources import Resource
 
-_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 _BOTH = ("metadata.name", "metadata.namespace")
 _FEW = 8
 """Requirements and values that are checked one by one."""
@@ -141,7 +141,7 @@ def _requirements(value: Any) -> Iterator[Requirement]:
     for key, text in (selector.get("matchLabels") or {}).items():
         yield Requirement(key, "=", (text,))
     for term in selector.get("matchExpressions") or ():
-        operator = _OPERATORS.get(term.get("operator", ""), "in")
+        operator = EXPRESSION_OPERATORS.get(term.get("operator", ""), "in")
         yield Requirement(term.get("key", ""), operator, tuple(sorted(term.get("values") or ())))
 
 
