@@ -6,13 +6,12 @@ and neither does a process that was suspended beyond the lease's end. A write th
 a lease is valid beyond its renewal deadline for the time that such a write may take to arrive.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from clientgo.errors import LeaseNotHeld
 from clientgo.internal.callbacks import run_callback
-from clientgo.rest.limits import Checked
+from clientgo.rest.limits import Check, Checked
 from clientgo.rest.request import ForwardingRequester, Request, Requester
 
 if TYPE_CHECKING:
@@ -35,21 +34,20 @@ class FencedRequester(ForwardingRequester):
         """Send a request and return the response body; raise `LeaseNotHeld` for a write without the lease."""
         if request.verb in _READING:
             return self._requester.do(request)
-        with self._permitted(request):
+        with Checked(self._permitted(request)):
             return self._requester.do(request)
 
     def upgrade(self, request: Request, headers: "Headers") -> "Duplex":
         """Switch the protocol of a new connection; raise `LeaseNotHeld` without the lease: a command may write."""
-        with self._permitted(request):
+        with Checked(self._permitted(request)):
             return super().upgrade(request, headers)
 
-    @contextmanager
-    def _permitted(self, request: Request) -> Iterator[None]:
+    def _permitted(self, request: Request) -> Check:
+        """Return the check of a write, which has passed once: for requesters other than `RESTClient`."""
+
         def check() -> None:
             if not run_callback(self._may_write):
                 raise LeaseNotHeld(f"{request.verb} {request.resource.resource} not sent: the lease is not held")
 
-        # Here as well, for requesters other than `RESTClient`.
         check()
-        with Checked(check):
-            yield
+        return check

@@ -30,7 +30,6 @@ from clientgo.serving.checks import (
     informers_synced,
     not_shutting_down,
 )
-from clientgo.serving.dashboard import Counters, Dashboard, IsCached, RecordedEvents
 from clientgo.serving.introspection import caches_route, queue_route
 from clientgo.serving.probes import probe_routes
 from clientgo.serving.routing import Handler
@@ -41,6 +40,7 @@ from clientgo.stopping import ends_with
 from clientgo.version import VERSION
 
 if TYPE_CHECKING:
+    from clientgo.serving.dashboard import Counters, Dashboard, IsCached, RecordedEvents
     from clientgo.workqueue import WorkQueue
 
 log = get_logger(__name__)
@@ -107,10 +107,10 @@ class Diagnostics:
         self.metrics_server: Callable[[ExitStack], Server] | None = None
         if (address := address_of(options.metrics_bind_address)) is not None:
             # Loaded here: metrics take 100 ms and 10 MB, which a program that serves none need not spend.
-            from clientgo.serving.metricsserver import metrics_server  # noqa: PLC0415
+            from clientgo.serving import dashboard, metricsserver  # noqa: PLC0415
 
-            self.dashboard = Dashboard(component, facts=self.facts, informers=self.informers, clock=clock)
-            self.metrics_server = metrics_server(
+            self.dashboard = dashboard.Dashboard(component, facts=self.facts, informers=self.informers, clock=clock)
+            self.metrics_server = metricsserver.metrics_server(
                 address, config, self._pages, secure=options.metrics_secure, cert_dir=options.metrics_cert_dir
             )
 
