@@ -1,6 +1,19 @@
 """All cases, in the order in which they run."""
 
-from benchmarks.cases import cold, create, dashboard, growth, handover, idle, large, small, startup, storm, streams
+from benchmarks.cases import (
+    backlog,
+    cold,
+    create,
+    dashboard,
+    growth,
+    handover,
+    idle,
+    large,
+    small,
+    startup,
+    storm,
+    streams,
+)
 from benchmarks.model import Case
 
 CASES: tuple[Case, ...] = (
@@ -8,6 +21,7 @@ CASES: tuple[Case, ...] = (
     create.CREATE_8,
     create.CREATE_16,
     create.CREATE_MANY,
+    *backlog.BACKLOG,
     idle.IDLE,
     cold.COLD,
     cold.MEMORY,
