@@ -3,21 +3,26 @@
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.cases.all import CASES
 from benchmarks.compare import has_ratios, losses
-from benchmarks.machine import load, machine, versions
+from benchmarks.machine import load, machine, used_cores, versions
 from benchmarks.model import OURS, RESULTS, Case, Failed, Setting
 from benchmarks.plot import plot, summarize
-from benchmarks.results import CaseFound, Results, found, merged, ordered, read, write
+from benchmarks.results import CaseFound, Results, found, judged, merged, read, write
 from benchmarks.rounds import run
 from benchmarks.table import table
 
+BUSY = 0.25
+"""Cores that other processes may use: more changes even ratios."""
+PATIENCE = 30
+"""How often a busy machine is looked at again, for two seconds each, before a case is refused."""
 
-def main(arguments: Sequence[str], cases: Sequence[Case] = CASES) -> int:
+
+def main(arguments: Sequence[str], cases: Sequence[Case] = CASES, used: Callable[[], float] = used_cores) -> int:
     """Run the requested cases; return the exit code."""
     options = _parser(cases).parse_args(arguments)
     if options.list:
@@ -25,6 +30,7 @@ def main(arguments: Sequence[str], cases: Sequence[Case] = CASES) -> int:
             print(f"{case.name:12} {case.words}")
         return 0
     chosen = [case for case in cases if not options.case or case.name in options.case]
+    options.used = used
     try:
         return _check(options, chosen) if options.check else _bench(options, chosen, cases)
     except (Failed, OSError) as error:
@@ -56,6 +62,7 @@ def _parser(cases: Sequence[Case]) -> argparse.ArgumentParser:
         help="Kubernetes' sample-controller, built to take QPS and WORKERS from its environment; measured beside ours",
     )
     parser.add_argument("--plain", action="store_true", help="the bundled server without TLS and tokens")
+    parser.add_argument("--busy", action="store_true", help="measure even if other processes use the machine")
     parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="where results are written")
     parser.add_argument("--check", action="store_true", help="compare with the results kept there, and write nothing")
     return parser
@@ -70,7 +77,7 @@ def _bench(options: argparse.Namespace, chosen: Sequence[Case], cases: Sequence[
         now = _measure(options, setting, [case])
         failed |= OURS in now.cases[case.name].failures
         # After each case: a run that is cut off keeps what it has. A case takes its place among those not run now.
-        stored = ordered(merged(read(file), now), cases)
+        stored = judged(merged(read(file), now), cases)
         write(stored, file)
         page = table(stored)
         base.with_suffix(".md").write_text(page, encoding="utf-8")
@@ -125,10 +132,26 @@ def _setting(options: argparse.Namespace) -> Setting:
     )
 
 
+def _quiet(used: Callable[[], float]) -> None:
+    """Wait until the machine is quiet.
+
+    Raises:
+        Failed: it stays busy.
+    """
+    for _ in range(PATIENCE):
+        if (cores := used()) <= BUSY:
+            return
+    raise Failed(
+        f"the machine is busy: other processes use {cores:.2f} cores, more than {BUSY}; end them, or add --busy"
+    )
+
+
 def _measure(options: argparse.Namespace, setting: Setting, cases: Sequence[Case]) -> Results:
     subjects = [OURS, *options.subject] if options.subject else []
     measured: dict[str, CaseFound] = {}
     for case in cases:
+        if not options.busy:
+            _quiet(options.used)
         date, busy = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", load()
         measured[case.name] = found(run(case, setting, subjects), date=date, load=busy)
     server = "a real cluster" if options.server else f"bundled, {'plain HTTP' if options.plain else 'TLS and a token'}"

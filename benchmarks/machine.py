@@ -2,6 +2,7 @@
 
 import os
 import platform
+import threading
 from importlib import metadata
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def machine() -> dict[str, str]:
         "processor": _processor(),
         "cores": str(os.cpu_count()),
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
-        "system": f"{platform.system()} {platform.release()}",
+        "system": platform.system(),
     }
 
 
@@ -32,6 +33,21 @@ def versions() -> dict[str, str]:
 def load() -> float:
     """Return the load average of the last minute."""
     return os.getloadavg()[0]
+
+
+def used_cores(seconds: float = 2.0) -> float:
+    """Return how many cores are in use for some seconds, as time stolen from a virtual machine."""
+    before = _ticks()
+    threading.Event().wait(seconds)
+    idle, total = (now - then for now, then in zip(_ticks(), before, strict=True))
+    return (os.cpu_count() or 1) * (1 - idle / total)
+
+
+def _ticks() -> tuple[int, int]:
+    """Return the ticks in which all cores were idle, and all ticks, since the start of the machine."""
+    # user nice system idle iowait irq softirq steal; those of guests are part of user.
+    ticks = [int(text) for text in Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]]
+    return ticks[3] + ticks[4], sum(ticks)
 
 
 def _processor() -> str:

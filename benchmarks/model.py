@@ -18,13 +18,20 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 
 
+TIMED = frozenset({"s", "ms", "us", "/s", "%"})
+"""Units of figures that depend on the machine."""
+
+
 class Failed(Exception):
     """Failure of a subject, or a case that cannot run here; one line."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """Bound of a figure: `bound` itself, or `bound` times the same figure of subject `of`."""
+    """Goal of a figure: `bound` times the same figure of subject `of` in the same run.
+
+    Without a subject it is the bound itself, for what does not depend on the machine: memory, counts, ratios.
+    """
 
     bound: float
     of: str = ""
@@ -41,6 +48,10 @@ class Figure:
     limits: tuple[Limit, ...] = ()
     steady: bool = True
     """False: too dependent on chance or on the machine's load for `bench-check` to judge by."""
+
+    def __post_init__(self) -> None:
+        if self.unit in TIMED and not all(limit.of for limit in self.limits):
+            raise ValueError(f"{self.key}: a goal in {self.unit} holds on one machine; name the subject it refers to")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,11 +33,16 @@ class FigureFound(msgspec.Struct, frozen=True, kw_only=True):
         return statistics.median(self.rounds[subject]) if self.rounds.get(subject) else None
 
     def ratio(self, subject: str) -> float | None:
-        """Return the cost of the library relative to a subject: below 1 is better, also if more is better."""
-        ours, theirs = self.median(OURS), self.median(subject)
-        if ours is None or theirs is None or ours <= 0 or theirs <= 0:
+        """Return the cost of the library relative to a subject: below 1 is better, also if more is better.
+
+        The median of the rounds' ratios: what changes between rounds affects both.
+        """
+        pairs = zip(self.rounds.get(OURS, ()), self.rounds.get(subject, ()), strict=False)
+        ratios = [ours / theirs for ours, theirs in pairs if min(ours, theirs) > 0]
+        if not ratios:
             return None
-        return theirs / ours if self.more_is_better else ours / theirs
+        median = statistics.median(ratios)
+        return 1 / median if self.more_is_better else median
 
 
 class CaseFound(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +71,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 def found(outcome: Outcome, *, date: str, load: float) -> CaseFound:
     """Evaluate one case against its limits."""
     case = outcome.case
-    figures = {figure.key: _figure(outcome, figure) for figure in case.figures if _measured(outcome, figure)}
+    figures = {figure.key: _figure(rounds, figure) for figure in case.figures if (rounds := _rounds(outcome, figure))}
     return CaseFound(
         words=case.words,
         date=date,
@@ -85,10 +90,17 @@ def merged(old: Results | None, new: Results) -> Results:
     return msgspec.structs.replace(new, cases={**old.cases, **new.cases})
 
 
-def ordered(results: Results, cases: Sequence[Case]) -> Results:
-    """Sort the cases in the order of `cases`."""
-    names = [case.name for case in cases if case.name in results.cases]
-    return msgspec.structs.replace(results, cases={name: results.cases[name] for name in names})
+def judged(results: Results, cases: Sequence[Case]) -> Results:
+    """Judge each case by today's goals and its measurements alone; sort them in the order of `cases`."""
+    stored = {case.name: _judged(results.cases[case.name], case) for case in cases if case.name in results.cases}
+    return msgspec.structs.replace(results, cases=stored)
+
+
+def _judged(stored: CaseFound, case: Case) -> CaseFound:
+    figures = {
+        item.key: _figure(stored.figures[item.key].rounds, item) for item in case.figures if item.key in stored.figures
+    }
+    return msgspec.structs.replace(stored, figures=figures)
 
 
 def read(file: Path) -> Results | None:
@@ -113,22 +125,24 @@ def write(results: Results, file: Path) -> None:
 
 def met(figure: FigureFound, bound: float, of: str) -> bool | None:
     """Return whether a limit is met; None if its reference was not measured."""
-    ours, theirs = figure.median(OURS), figure.median(of) if of else 1.0
-    if ours is None or theirs is None:
+    if of:
+        ratio = figure.ratio(of)
+        return None if ratio is None else ratio <= (1 / bound if figure.more_is_better else bound)
+    ours = figure.median(OURS)
+    if ours is None:
         return None
-    return ours >= bound * theirs if figure.more_is_better else ours <= bound * theirs
+    return ours >= bound if figure.more_is_better else ours <= bound
 
 
-def _measured(outcome: Outcome, figure: Figure) -> bool:
-    return any(figure.key in value for value in outcome.figures.values())
-
-
-def _figure(outcome: Outcome, figure: Figure) -> FigureFound:
-    rounds = {
+def _rounds(outcome: Outcome, figure: Figure) -> dict[str, list[float]]:
+    return {
         subject: [float(f"{value:.6g}") for value in stored[figure.key]]
         for subject, stored in outcome.figures.items()
         if figure.key in stored
     }
+
+
+def _figure(rounds: dict[str, list[float]], figure: Figure) -> FigureFound:
     bare = FigureFound(
         unit=figure.unit,
         words=figure.words,

@@ -13,7 +13,7 @@ from benchmarks.model import FLOOR, LIGHTKUBE, OFFICIAL, OURS, Case, Failed, Fig
 from benchmarks.objects import running_deployment, stored_deployment, stored_foo
 
 THREADS = (1, 4, 16)
-LIMITS = {1: (Limit(250_000.0),), 16: (Limit(125_000.0),)}
+LIMITS = {1: (Limit(1.5, FLOOR),), 16: (Limit(5.0, FLOOR),)}
 
 
 def cycles(subject: str, threads: int, count: int) -> float:
@@ -96,17 +96,20 @@ CODEC = Case(
     name="codec",
     words="one object from bytes, to bytes, changed; the floor is json's dictionaries, as are official's Foos",
     figures=(
-        Figure(key="foo_decode", unit="us", words="decode a Foo", limits=(Limit(2.0),)),
-        Figure(key="foo_encode", unit="us", words="encode a Foo", limits=(Limit(2.0),)),
-        Figure(key="foo_replace", unit="us", words="a Foo with other labels", limits=(Limit(2.0),)),
+        Figure(key="foo_decode", unit="us", words="decode a Foo", limits=(Limit(0.6, FLOOR),)),
+        Figure(key="foo_encode", unit="us", words="encode a Foo", limits=(Limit(0.4, FLOOR),)),
+        Figure(key="foo_replace", unit="us", words="a Foo with other labels"),
         Figure(
             key="deployment_decode",
             unit="us",
             words="decode a Deployment of 3.6 KB",
-            limits=(Limit(16.0), Limit(0.1, OFFICIAL)),
+            limits=(Limit(0.5, FLOOR), Limit(0.1, OFFICIAL)),
         ),
         Figure(
-            key="deployment_encode", unit="us", words="encode a Deployment", limits=(Limit(6.0), Limit(0.1, OFFICIAL))
+            key="deployment_encode",
+            unit="us",
+            words="encode a Deployment",
+            limits=(Limit(0.2, FLOOR), Limit(0.1, OFFICIAL)),
         ),
         Figure(key="deployment_replace", unit="us", words="a Deployment with other labels"),
     ),
@@ -118,9 +121,9 @@ REQUESTS = Case(
     name="requests",
     words="processor time of one request for a Deployment of 3.6 KB over TLS, answer decoded",
     figures=(
-        Figure(key="get", unit="us", words="GET", limits=(Limit(130.0),)),
-        Figure(key="put", unit="us", words="PUT"),
-        Figure(key="patch", unit="us", words="PATCH"),
+        Figure(key="get", unit="us", words="GET", limits=(Limit(0.7, FLOOR),)),
+        Figure(key="put", unit="us", words="PUT", limits=(Limit(0.7, FLOOR),)),
+        Figure(key="patch", unit="us", words="PATCH", limits=(Limit(0.7, FLOOR),)),
     ),
     subjects=(OURS, FLOOR, OFFICIAL, LIGHTKUBE),
     open=_requests,

@@ -42,15 +42,17 @@ def _open_help(_: Setting) -> Iterator[Measure]:
 
 
 def _first_list(cluster: Cluster, subject: str) -> Mapping[str, float]:
-    """Measure the time from process start until the server receives the first list, by its audit log."""
+    """Measure from the start of a process until the server receives its first list, by its audit log."""
     assert cluster.audit is not None
     first = command(subject, "first_list", cluster.kubeconfig) if subject == FLOOR else None
     with Child(first) if first else controller(subject, cluster) as child:
-        while not (lists := [when for when in _lists(cluster.audit) if when > child.began_at]):
-            if child.seconds > 60:
-                raise Failed(f"{subject} listed nothing in a minute: {child.log()}")
-            threading.Event().wait(0.02)
-        return {"seconds": min(lists) - child.began_at}
+        while child.seconds < 60:
+            # Before the log: what the process does with the list does not count.
+            cpu = child.cpu()
+            if lists := [when for when in _lists(cluster.audit) if when > child.began_at]:
+                return {"seconds": min(lists) - child.began_at, "cpu": cpu}
+            threading.Event().wait(0.005)
+        raise Failed(f"{subject} listed nothing in a minute: {child.log()}")
 
 
 def _lists(audit: Path) -> list[float]:
@@ -77,8 +79,8 @@ HELP = Case(
     name="help",
     words="`python main.py --help`; of the others only the import; the floor is argparse alone",
     figures=(
-        Figure(key="seconds", unit="s", words="start to end", limits=(Limit(0.06),), steady=False),
-        Figure(key="cpu", unit="s", words="processor time", limits=(Limit(0.06),)),
+        Figure(key="seconds", unit="s", words="start to end", limits=(Limit(1.5, FLOOR),), steady=False),
+        Figure(key="cpu", unit="s", words="processor time", limits=(Limit(1.5, FLOOR),)),
     ),
     subjects=(OURS, FLOOR, KOPF, OFFICIAL, LIGHTKUBE),
     open=_open_help,
@@ -87,7 +89,10 @@ HELP = Case(
 FIRST_LIST = Case(
     name="first-list",
     words="from the start of the controller to its first list; the floor is http.client, yaml and ssl",
-    figures=(Figure(key="seconds", unit="s", words="start to first list", limits=(Limit(0.15),), steady=False),),
+    figures=(
+        Figure(key="seconds", unit="s", words="start to first list", limits=(Limit(2.0, FLOOR),), steady=False),
+        Figure(key="cpu", unit="s", words="processor time", limits=(Limit(2.0, FLOOR),)),
+    ),
     subjects=(OURS, FLOOR, *CONTROLLERS[1:]),
     open=_open_first,
     bundled_only="the audit of every request",

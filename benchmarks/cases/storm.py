@@ -45,7 +45,7 @@ STORM = Case(
             unit="/s",
             words="events for each second of processor time",
             more_is_better=True,
-            limits=(Limit(60_000.0),),
+            limits=(Limit(0.75, FLOOR),),
         ),
         Figure(key="each", unit="us", words="processor time for one event"),
         Figure(key="seconds", unit="s", words="until all have been there", steady=False),

@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> None:
     """Report the figures; arguments are kubeconfig, namespace, name of a Deployment, delayed objects, and seconds."""
     kubeconfig, namespace, name, delayed, seconds = arguments
     cost = recording()
-    figures = {"recording": cost, "share": 100 * cost / reconciliation(kubeconfig, namespace, name)}
+    figures = {"recording": cost, "share": cost / reconciliation(kubeconfig, namespace, name)}
     report(figures | opened(int(delayed), float(seconds)))
 
 
