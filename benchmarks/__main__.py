@@ -11,7 +11,7 @@ from benchmarks.cases.all import CASES
 from benchmarks.compare import has_ratios, losses
 from benchmarks.machine import load, machine, used_cores, versions
 from benchmarks.model import OURS, RESULTS, Case, Failed, Setting
-from benchmarks.plot import plot, summarize
+from benchmarks.plot import grow, plot, summarize
 from benchmarks.results import CaseFound, Results, found, judged, merged, read, write
 from benchmarks.rounds import run
 from benchmarks.table import table
@@ -83,6 +83,7 @@ def _bench(options: argparse.Namespace, chosen: Sequence[Case], cases: Sequence[
         base.with_suffix(".md").write_text(page, encoding="utf-8")
         plot(stored, base.with_suffix(".png"))
         summarize(stored, base.with_name(f"{base.name}-summary.png"))
+        grow(stored, base.with_name(f"{base.name}-growth.png"))
     print(page)
     return 1 if failed else 0
 

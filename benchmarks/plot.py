@@ -71,6 +71,40 @@ def summarize(results: Results, file: Path) -> None:
     plt.close(figure)
 
 
+GROWTH = (
+    ("cpu", "processor time for each object, us"),
+    ("memory", "memory for each object, bytes"),
+    ("pause", "longest pause of the collector, ms"),
+)
+"""Figures of the chart of growth: first part of the key, before the number of objects; title."""
+
+
+def grow(results: Results, file: Path) -> None:
+    """Write a chart of the figures of a cache that grows to a million objects; nothing unless they were measured."""
+    case = results.cases.get("million")
+    if case is None or not case.figures:
+        return
+    mpl.use("Agg")
+    figure, panels = plt.subplots(1, len(GROWTH), figsize=(11, 3), layout="constrained")
+    for axes, (key, title) in zip(panels, GROWTH, strict=True):
+        for subject in case.subjects:
+            medians = {
+                int(name.partition("_")[2]): item.median(subject)
+                for name, item in case.figures.items()
+                if name.startswith(f"{key}_")
+            }
+            axes.plot(list(medians), list(medians.values()), "o-", color=COLOURS[subject], label=subject)
+        axes.set_xscale("log")
+        axes.set_ylim(bottom=0)
+        axes.set_title(title, fontsize=9, loc="left")
+        axes.set_xlabel("objects", fontsize=8)
+        axes.tick_params(labelsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].legend(fontsize=8)
+    figure.savefig(file, dpi=120, metadata={"Software": None})
+    plt.close(figure)
+
+
 def _label(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 

@@ -9,6 +9,7 @@ from benchmarks.cases import (
     handover,
     idle,
     large,
+    million,
     small,
     startup,
     storm,
@@ -37,4 +38,5 @@ CASES: tuple[Case, ...] = (
     handover.HAND_OVER,
     dashboard.DASHBOARD,
     growth.GROWTH,
+    million.MILLION,
 )

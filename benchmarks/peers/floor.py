@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.endpoint import MERGE_PATCH, Api, Endpoint, send_all
 from benchmarks.peers.child import microseconds, report, run
-from benchmarks.peers.timing import each, rate
+from benchmarks.peers.timing import each, longest_pause, rate
 
 FOOS = "/apis/samplecontroller.k8s.io/v1alpha1/foos"
 DEPLOYMENTS = "/apis/apps/v1/deployments"
@@ -68,6 +68,22 @@ def storm(arguments: list[str]) -> None:
         event = json.loads(response.readline())
         stored[event["object"]["metadata"]["name"]] = event["object"]
     report({"events": expected})
+
+
+def million(arguments: list[str]) -> None:
+    """Parse a streamed list into dictionaries by name, then changes; report after each."""
+    endpoint, expected, stored = Endpoint.of(arguments[0]), int(arguments[1]), {}
+    connection, pause = endpoint.connect(), longest_pause()
+    report({})
+    connection.request("GET", f"{FOOS}?watch=1&sendInitialEvents=true", headers=endpoint.headers)
+    response = connection.getresponse()
+    while (event := json.loads(response.readline()))["type"] != "BOOKMARK":
+        stored[event["object"]["metadata"]["name"]] = event["object"]
+    report({"objects": len(stored)})
+    for _ in range(expected):
+        event = json.loads(response.readline())
+        stored[event["object"]["metadata"]["name"]] = event["object"]
+    report({"pause": pause()})
 
 
 def pages(arguments: list[str]) -> None:
@@ -135,7 +151,7 @@ def first_list(arguments: list[str]) -> None:
     report({})
 
 
-PARTS = {f.__name__: f for f in (send, cache, memory, storm, pages, queue, codec, requests, first_list)}
+PARTS = {f.__name__: f for f in (send, cache, memory, storm, million, pages, queue, codec, requests, first_list)}
 
 if __name__ == "__main__":
     run(PARTS)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.child import microseconds, report, run
-from benchmarks.peers.timing import each, rate, streamed
+from benchmarks.peers.timing import each, longest_pause, rate, streamed
 from clientgo.cache.informer import SharedInformer
 from clientgo.cache.pager import Pager
 from clientgo.cache.state import wait_for_cache_sync
@@ -111,6 +111,28 @@ def _work(queue: WorkQueue[ObjectName], informer: SharedInformer[Foo]) -> None:
             return
 
 
+def million(arguments: list[str]) -> None:
+    """Fill a cache from a streamed list, then take changes; report after each."""
+    client, stop, expected = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event(), int(arguments[1])
+    factory, informer = _informers(client)[0]
+    seen, over = [0], threading.Event()
+
+    def count(_: Foo, new: Foo) -> None:
+        seen[0] += 1
+        if seen[0] == expected:
+            over.set()
+
+    informer.add_event_handler(on_update=count)
+    client.raw("GET", "/version")  # not counted: imports and connection of a first request
+    pause = longest_pause()
+    report({})
+    factory.start(stop)
+    factory.wait_for_cache_sync(stop)
+    report({"objects": informer.size})
+    over.wait()
+    report({"pause": pause()})
+
+
 def pages(arguments: list[str]) -> None:
     """List all Foos in pages of 500, as an informer does without streaming lists."""
     client = RESTClient(load_config(kubeconfig=arguments[0]))
@@ -186,7 +208,7 @@ def streams(arguments: list[str]) -> None:
     report(streamed(transfer, lambda: pods.run(name, ["echo"]), count, parallel))
 
 
-PARTS = {f.__name__: f for f in (cache, memory, namespaces, storm, pages, queue, codec, requests, streams)}
+PARTS = {f.__name__: f for f in (cache, memory, namespaces, storm, million, pages, queue, codec, requests, streams)}
 
 if __name__ == "__main__":
     run(PARTS)

@@ -1,9 +1,24 @@
-"""CPU time of calls that cannot be repeated arbitrarily, such as requests: the mean of many."""
+"""CPU time of calls that cannot be repeated arbitrarily, such as requests: the mean of many; pauses."""
 
+import gc
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+
+
+def longest_pause() -> Callable[[], float]:
+    """Return a function that tells the longest pause of the garbage collector from now on, in ms of CPU time."""
+    began, longest = [0.0], [0.0]
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        if phase == "start":
+            began[0] = time.thread_time()
+        else:
+            longest[0] = max(longest[0], time.thread_time() - began[0])
+
+    gc.callbacks.append(note)
+    return lambda: 1e3 * longest[0]
 
 
 def each(work: Callable[[int], object], count: int) -> float:

@@ -59,6 +59,20 @@ def test_summary_is_drawn_only_if_every_headline_was_measured(tmp_path: Path) ->
     assert not (tmp_path / "partial.png").exists()
 
 
+def test_growth_is_drawn_only_if_it_was_measured(tmp_path: Path) -> None:
+    bench(tmp_path, cases=[case("first", ALL)])
+    assert not (tmp_path / "latest-growth.png").exists()
+    keys = [f"{key}_{size}" for key in ("cpu", "memory", "pause") for size in (1_000, 1_000_000)]
+    figures = tuple(Figure(key=key, unit="", words=key) for key in keys)
+
+    @contextmanager
+    def opened(_: Setting) -> Iterator[Measure]:
+        yield lambda _: dict.fromkeys(keys, 1.0)
+
+    bench(tmp_path, cases=[Case(name="million", words="m", figures=figures, subjects=(OURS,), open=opened)])
+    assert (tmp_path / "latest-growth.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_progress_names_case_subject_and_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench(tmp_path, "--case", "second", cases=[case("first", ALL), case("second", ALL)])
     err = capsys.readouterr().err
