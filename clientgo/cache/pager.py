@@ -187,13 +187,16 @@ class ReflectorPager(Generic[T]):
     The first list accepts any cached state (version "0"), later ones nothing older than what was received; once the
     server rejects that version, the newest state is requested. A server with a watch cache answers a list at a version
     from memory only without a limit; so pages are requested only where they cost nothing: with version "0", for which
-    such a server ignores them, and without a version, which is read from etcd in any case.
+    such a server ignores them, and without a version, which is read from etcd in any case. With `in_parts` the list is
+    read while it arrives, and the newest state comes from memory, too (ConsistentListFromCache, Kubernetes 1.31): no
+    pages are requested.
     """
 
-    def __init__(self, fetch: FetchPage[T], position: Position, *, page_size: int) -> None:
+    def __init__(self, fetch: FetchPage[T], position: Position, *, page_size: int, in_parts: bool = False) -> None:
         self._fetch = fetch
         self._position = position
         self._page_size = page_size
+        self._in_parts = in_parts
         self._paged = False  # the server sent pages for version "0": it has no watch cache
 
     def __repr__(self) -> str:
@@ -221,7 +224,7 @@ class ReflectorPager(Generic[T]):
         return objects
 
     def _size(self, version: str) -> int:
-        return self._page_size or (PAGE_SIZE if version in ("", "0") or self._paged else 0)
+        return self._page_size or (PAGE_SIZE if (not self._in_parts and version in ("", "0")) or self._paged else 0)
 
 
 def out_of_range(error: Exception | None) -> bool:

@@ -18,7 +18,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -58,8 +58,8 @@ from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable, without_collection
-from clientgo.meta.listwatch import ListerWatcher, ListOptions
-from clientgo.meta.objects import ApiObject
+from clientgo.meta.listwatch import ListerWatcher, ListOptions, PartLister
+from clientgo.meta.objects import ApiObject, ListMeta
 from clientgo.stopping import ends_with
 
 log = get_logger(__name__)
@@ -74,9 +74,10 @@ SLOW_LIST_SECONDS = 10.0
 class ReflectorOptions:
     """Options of a reflector, as client-go's.
 
-    `watch_list` requests streamed lists (None: from sources that declare them). For `internal_error_retry` seconds,
-    an internal error in a watch is followed by another watch, then by a list; 0 lists at once. `check_lists` compares
-    each streamed list with a regular one, and raises `ListsDiffer` (None: if the environment enables it).
+    `watch_list` requests streamed lists (None: from sources that declare them, and no lists in parts). For
+    `internal_error_retry` seconds, an internal error in a watch is followed by another watch, then by a list; 0 lists
+    at once. `check_lists` compares each streamed list with a regular one, and raises `ListsDiffer` (None: if the
+    environment enables it).
     `last_metadata` returns the metadata of an object as last received, by which a replaced server is detected.
     `newest_first_list` requests the newest state at first, instead of any state in the server's cache. `page_size` 0
     lists all objects at once; a watch without bookmarks for `bookmark_notice` seconds is logged.
@@ -121,9 +122,13 @@ class Reflector(Generic[T]):
         self._metrics = ReflectorMetrics(self.name)
         self._report = ReflectorReport(self.name, self._metrics, options.on_error)
         self._reject_reason = type_check_for(source.kind)
-        self._position = Position(newest_required=options.newest_first_list)
+        in_parts = not self.watch_list and isinstance(source, PartLister) and source.lists_in_parts
+        self._part_lister: PartLister[T] | None = cast(PartLister[T], source) if in_parts else None
+        self._position = Position(newest_required=options.newest_first_list or self._part_lister is not None)
         self._opened: OpenWatch[T] | None = None
-        self._pager: ReflectorPager[T] = ReflectorPager(self._list_page, self._position, page_size=options.page_size)
+        self._pager: ReflectorPager[T] = ReflectorPager(
+            self._list_page, self._position, page_size=options.page_size, in_parts=in_parts
+        )
         self._watcher: ReflectorWatcher[T] = ReflectorWatcher(
             source,
             sink,
@@ -204,6 +209,7 @@ class Reflector(Generic[T]):
                 return self._open()
         return self._read(retry, stop)
 
+    @without_collection()
     def list_once(self) -> None:
         """Fill the sink from one complete list.
 
@@ -216,7 +222,19 @@ class Reflector(Generic[T]):
         self._fill(objects.items, objects.undecodable, objects.metadata.resource_version, began)
 
     def _list_page(self, options: ListOptions) -> ObjectList[T]:
-        page = self._source.list_page(self._tweak(options))
+        options = self._tweak(options)
+        if self._part_lister is None:
+            return self._prepared(self._source.list_page(options))
+        items: list[T] = []
+        undecodable: list[Undecodable] = []
+        metadata = ListMeta()
+        for part in map(self._prepared, self._part_lister.list_parts(options)):
+            items += part.items
+            undecodable += part.undecodable
+            metadata = part.metadata
+        return ObjectList(metadata, items, tuple(undecodable))
+
+    def _prepared(self, page: ObjectList[T]) -> ObjectList[T]:
         self._position.last_event_at = self._clock.now()
         return self._sink.prepare(without_unexpected(page, self._source.kind, self._reject_reason))
 

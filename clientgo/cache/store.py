@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
 
+import msgspec
+
 from clientgo.cache.state import ObjectFailure, count_failure
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import callback_failure
@@ -43,7 +45,7 @@ NAMESPACE_INDEX = "namespace"
 def drop_managed_fields(obj: T) -> T:
     """Return the object without metadata.managedFields, which take up to half of its memory."""
     meta = obj.metadata
-    return replace(obj, metadata=replace(meta, managed_fields=())) if meta.managed_fields else obj
+    return replace(obj, metadata=msgspec.structs.replace(meta, managed_fields=())) if meta.managed_fields else obj
 
 
 def keep_everything(obj: T) -> T:

@@ -18,8 +18,8 @@ from clientgo.leaderelection.record import LeaderElectionRecord
 from clientgo.meta.codec import replace
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
-from clientgo.rest.client import default_user_agent
 from clientgo.rest.config import Config
+from clientgo.rest.headers import default_user_agent
 from clientgo.rest.request import Requester
 from clientgo.typed.clientset import BaseClientset
 

@@ -1,7 +1,7 @@
 """Lists and watches: options, events, resourceVersions, and the `ListerWatcher` that a cache gets its objects from."""
 
 from collections.abc import Iterator
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -106,6 +106,18 @@ class ListerWatcher(Protocol[T]):
 
     def watch_from(self, options: ListOptions) -> Watch[T]:
         """Open a watch with these options; raise `ApiError` or `ConnectionFailed`."""
+
+
+@runtime_checkable
+class PartLister(Protocol[T]):
+    """A source that can return a list in parts, while it arrives."""
+
+    @property
+    def lists_in_parts(self) -> bool:
+        """Return whether it does so now, and from a server that serves the newest state from memory."""
+
+    def list_parts(self, options: ListOptions) -> Iterator[ObjectList[T]]:
+        """Yield the list in parts, of which the last has its metadata; raise `ApiError` or `ConnectionFailed`."""
 
 
 def compare_resource_versions(a: str, b: str) -> int:

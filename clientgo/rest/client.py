@@ -31,7 +31,6 @@ from clientgo.rest.headers import (
     handle_warnings,
     media_types_of,
 )
-from clientgo.rest.headers import default_user_agent as default_user_agent
 from clientgo.rest.limits import InFlightRequest, require_permission
 from clientgo.rest.request import (
     JSON,
@@ -53,6 +52,7 @@ from clientgo.rest.transport import (
     StoppableDuplex,
     StoppableStream,
     Transport,
+    WholeBody,
     upgradable,
 )
 from clientgo.rest.watchstream import EmptyStream, WatchStream
@@ -64,7 +64,6 @@ _READS = ("GET", "HEAD")
 
 STOPPED = "stopping: request not retried"
 OUT_OF_TIME = "timeout of the request exceeded: not retried"
-
 
 A = TypeVar("A", bound=AnyResponse)
 K = TypeVar("K")
@@ -96,8 +95,8 @@ class RESTClient:
         ConfigError: the configuration is unusable.
     """
 
-    supports_watch_list = True
-    """Informers may use streaming lists (KEP-3157): servers support them since 1.32, and older ones reject them."""
+    supports_watch_list = streams_lists = True
+    """Informers may use streaming lists (KEP-3157), which servers before 1.32 reject, and read lists from a stream."""
 
     def __init__(
         self,
@@ -133,7 +132,7 @@ class RESTClient:
         if rate_limiter is None and config.qps > 0:
             rate_limiter = TokenBucketRateLimiter(config.qps, config.burst, clock=clock)
         if rate_limiter is not None:
-            self._throttle = Throttle(rate_limiter, clock)
+            self._throttle = Throttle(rate_limiter, clock, self._metrics)
 
     def __repr__(self) -> str:
         return f"<RESTClient {self.server}>"
@@ -188,12 +187,16 @@ class RESTClient:
     def stream(self, request: Request) -> ByteStream:
         """Open a stream of a body's bytes; raise `ApiError` or `ConnectionFailed` if that fails.
 
-        The request's timeout limits only the opening. Later the server may be silent; TCP keep-alive detects a dead
-        peer.
+        The request's timeout limits only the opening. Later the server may be silent, except in a list.
         """
-        response = self._opened("GET", request, self._open, StoppableStream)
-        response.idle_timeout = None
-        return response
+        if request.verb != "list":
+            response = self._opened("GET", request, self._open, StoppableStream)
+            response.idle_timeout = None
+            return response
+        if self._timeout is not None or self._bodies.on:  # which concern the whole body
+            return WholeBody(self.do(request))
+        keep = partial(StoppableStream, max_bytes=self.config.max_response_bytes)
+        return self._opened("GET", request, partial(self._open, throttle=self._throttle), keep)
 
     def upgrade(self, request: Request, headers: Headers) -> Duplex:
         """Switch the protocol of a new connection; raise `ApiError` or `ConnectionFailed` if that fails.
@@ -256,20 +259,19 @@ class RESTClient:
     def _send_once(self, call: _Call, target: str) -> HTTPReply:
         method, body, limits = call.method, call.body, call.limits
         if self._throttle is not None:
-            waited = self._throttle.wait(limits, method, target)
-            if self._metrics.enabled:
-                self._metrics.throttled(method, waited)
+            self._throttle.wait(limits, method, target)
         limits.start()
         headers = self._headers.of(call.media_types)
         read_timeout = limits.before_sending(call.read_timeout)
         if not self._observed:
             return self._transport.request(method, target, headers, body, read_timeout)
-        # Not a lambda: its variables would cost the requests above a tenth of a microsecond.
         send = partial(self._transport.request, method, target, headers, body)
         return self._observe(call, read_timeout, send)
 
-    def _open(self, call: _Call, target: str) -> HTTPReply | HTTPStream:
+    def _open(self, call: _Call, target: str, throttle: Throttle | None = None) -> HTTPReply | HTTPStream:
         # Watches bypass the rate limiter: a cache that falls behind costs the server more than a watch does.
+        if throttle is not None:
+            throttle.wait(call.limits, call.method, target)
         headers = self._headers.of(call.media_types)
         read_timeout = call.limits.before_sending(call.read_timeout)
         send = partial(self._transport.stream, "GET", target, headers, idle_timeout=read_timeout)

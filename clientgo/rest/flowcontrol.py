@@ -13,6 +13,7 @@ from clientgo.errors import ConnectionFailed
 from clientgo.internal.callbacks import run_callback
 from clientgo.internal.tokenbucket import TokenBucket
 from clientgo.log import get_logger
+from clientgo.rest.clientmetrics import RequestMetrics
 from clientgo.rest.limits import InFlightRequest, require_permission
 from clientgo.stopping import NOT_SENT
 
@@ -69,15 +70,16 @@ class TokenBucketRateLimiter:
 
 
 class Throttle:
-    """Delays requests by a rate limiter, until the request's limits end the wait."""
+    """Delays requests by a rate limiter, until the request's limits end the wait, and counts the seconds."""
 
-    def __init__(self, limiter: RequestRateLimiter, clock: Clock) -> None:
+    def __init__(self, limiter: RequestRateLimiter, clock: Clock, metrics: RequestMetrics) -> None:
         self._limiter = limiter
         self._clock = clock
+        self._metrics = metrics
         self._logged_at: float | None = None
 
-    def wait(self, request: InFlightRequest, method: str, target: str) -> float:
-        """Wait until the request may be sent; return the seconds waited.
+    def wait(self, request: InFlightRequest, method: str, target: str) -> None:
+        """Wait until the request may be sent.
 
         Raises:
             ConnectionFailed: the client stops, or the wait would exceed the request's timeout.
@@ -93,7 +95,8 @@ class Throttle:
             raise ConnectionFailed(text, sent=False, timeout=True)
         waited = self._clock.now() - began
         self._log_wait(waited, method, target)
-        return waited
+        if self._metrics.enabled:
+            self._metrics.throttled(method, waited)
 
     def _log_wait(self, wait: float, method: str, target: str) -> None:
         if wait <= DEBUG_ABOVE:

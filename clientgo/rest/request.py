@@ -134,7 +134,10 @@ class Requester(Protocol):
 
 @runtime_checkable
 class StreamRequester(Protocol):
-    """A requester that can stream bodies, such as the logs of a pod."""
+    """A requester that can stream bodies, such as the logs of a pod.
+
+    If its attribute `streams_lists` is True, informers read lists from a stream, and request the newest state.
+    """
 
     def stream(self, request: Request) -> ByteStream:
         """Open a stream; raise `ApiError` or `ConnectionFailed` if that fails."""
@@ -177,6 +180,7 @@ class ForwardingRequester:
         self._requester = requester
         # Read by informers.
         self.supports_watch_list = getattr(requester, "supports_watch_list", None)
+        self.streams_lists = getattr(requester, "streams_lists", False)
         self.server = server_of(requester)
 
     def __repr__(self) -> str:

@@ -15,6 +15,11 @@ Headers = tuple[tuple[str, str], ...]
 """Request headers in order; a name may appear twice (Impersonate-Group does)."""
 
 
+def too_large(limit: int) -> str:
+    """Return the message for a response above the limit of `Config.max_response_bytes`."""
+    return f"the response is larger than {limit} bytes: raise Config.max_response_bytes to allow it"
+
+
 class IdleTimeout(ConnectionFailed):
     """The server sent nothing within the idle timeout, although the connection may be alive."""
 
@@ -66,15 +71,18 @@ class HTTPStream(Protocol):
 class StoppableStream:
     """Response with a streamed body that a stop ends. Implements `HTTPStream`.
 
-    Reading raises `ConnectionFailed` then, and its `stopping` is True: a body that only ended would look complete.
+    Reading raises `ConnectionFailed` then, and its `stopping` is True: a body that only ended would look complete. It
+    also raises it beyond `max_bytes`; 0 means unlimited.
     """
 
-    def __init__(self, stream: HTTPStream, request: InFlightRequest) -> None:
+    def __init__(self, stream: HTTPStream, request: InFlightRequest, *, max_bytes: int = 0) -> None:
         self.status = stream.status
         self.headers = stream.headers
         self._stream = stream
         self._request = request
         self._chunks = iter(stream)
+        self._max_bytes = max_bytes
+        self._received = 0
         request.keep(stream.close)
 
     def __repr__(self) -> str:
@@ -101,6 +109,10 @@ class StoppableStream:
                 raise stopped from error
             raise
         if chunk is not None:
+            self._received += len(chunk)
+            if self._max_bytes and self._received > self._max_bytes:
+                self.close()
+                raise ConnectionFailed(too_large(self._max_bytes), broken=False)
             return chunk
         self._request.end()
         if self._request.aborted:
@@ -111,6 +123,19 @@ class StoppableStream:
         """End the stream from any thread; a blocked reader returns at once, without an error."""
         self._request.end()
         self._stream.close()
+
+
+class WholeBody:
+    """Body that has been received, as a stream."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter((self._body,))
+
+    def close(self) -> None:
+        """Do nothing: no connection is open."""
 
 
 class Duplex(Protocol):

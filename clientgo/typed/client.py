@@ -5,7 +5,7 @@ and no state. All verbs raise `ApiError` for errors of the server, `ConnectionFa
 `Undecodable` for an object that does not fit its class.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from clientgo.meta.codec import ObjectList, encode_value
@@ -14,7 +14,7 @@ from clientgo.meta.selectors import SelectorLike, selector_text
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, Request
 from clientgo.typed.create import CreateClient, Patch, metadata_in
 from clientgo.typed.options import DeleteOptions, write_query
-from clientgo.typed.response import fetch_list, fetch_success, kinds_of
+from clientgo.typed.response import fetch_list, fetch_list_parts, fetch_success, kinds_of
 from clientgo.typed.watch import DecodedWatch, ObjectWatch, open_watch
 
 T = TypeVar("T")
@@ -51,6 +51,15 @@ class TypedClient(CreateClient[T]):
                 timeout_seconds=timeout_seconds,
             )
         )
+
+    @property
+    def lists_in_parts(self) -> bool:
+        """Return whether `list_parts` reads a list while it arrives."""
+        return getattr(self._requester, "streams_lists", False) is True
+
+    def list_parts(self, options: ListOptions) -> Iterator[ObjectList[T]]:
+        """Yield the list for these options in parts; the last one has its metadata."""
+        return fetch_list_parts(self._requester, self._listing("list", options), self._codec)
 
     def list_page(self, options: ListOptions) -> ObjectList[T]:
         """Return the list, or one page of it, for these options."""

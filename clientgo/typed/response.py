@@ -4,9 +4,9 @@ Besides the errors of the requester, the functions raise `ApiError` for a failur
 `InvalidResponse` for anything else than what was requested.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from clientgo.meta.codec import (
     identity,
     without_collection,
 )
+from clientgo.meta.listparts import list_parts
 from clientgo.meta.objects import ObjectMeta
 from clientgo.meta.shallow_json import raw_list
 from clientgo.meta.typemeta import (
@@ -32,7 +33,7 @@ from clientgo.meta.typemeta import (
     is_accepted,
     type_meta,
 )
-from clientgo.rest.request import Request, Requester, server_of
+from clientgo.rest.request import Request, Requester, open_stream, server_of
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -90,27 +91,55 @@ def fetch_object(
 
 def fetch_list(requester: Requester, request: Request, codec: Codec[T]) -> ObjectList[T]:
     """Return the list that answers a request; items of another kind, or without a name, are in its `undecodable`."""
-    accepted = kinds_of(codec, suffix="List", accept=request.accept)
-    of_items = kinds_of(codec, accept=request.accept)
+    return _fetch(requester, request, _ListDecoder(request, codec).decode)
+
+
+def fetch_list_parts(requester: Requester, request: Request, codec: Codec[T]) -> Iterator[ObjectList[T]]:
+    """Yield the list that answers a request in parts, as they arrive; the last one has the list's metadata."""
+    decoder, server = _ListDecoder(request, codec), server_of(requester)
+    stream = open_stream(requester, request)
+    try:
+        for part in list_parts(stream):
+            yield decoder.decode(part.body, server, is_last=part.is_last)
+    except ClientGoError as error:
+        error.request = f"{request.method} {request.path}"
+        raise
+    finally:
+        stream.close()
+
+
+class _ListDecoder(Generic[T]):
+    """Decoder of one list, whole or in parts."""
+
+    def __init__(self, request: Request, codec: Codec[T]) -> None:
+        self._accepted = kinds_of(codec, suffix="List", accept=request.accept)
+        self._of_items = kinds_of(codec, accept=request.accept)
+        self._codec = codec
+        self._needs_names = not request.subresource
+        self._has_objects = False
+        self._rejected: Undecodable | None = None
 
     @without_collection()
-    def decode(body: bytes, server: str) -> ObjectList[T]:
-        check_response(body, accepted, server)
+    def decode(self, body: bytes, server: str, *, is_last: bool = True) -> ObjectList[T]:
+        """Return the objects; only the last part shows the list's kind, and whether all are of another kind."""
+        accepted, kind = self._accepted, self._codec.api.kind
+        if is_last:
+            check_response(body, accepted, server)
         try:
-            body, rejected = _without_other_kinds(body, of_items, codec.api.kind)
-            page = codec.decode_list(body)
+            body, rejected = _without_other_kinds(body, self._of_items, kind)
+            page = self._codec.decode_list(body)
         except Undecodable as error:
             raise invalid_response(accepted.text, f"an invalid list: {error.cause}", server) from error
-        if not request.subresource:
-            page, nameless = _without_nameless(page, codec.api.kind)
+        if self._needs_names:
+            page, nameless = _without_nameless(page, kind)
             rejected += nameless
-        if not rejected:
-            return page
-        if not (page.items or page.undecodable):
-            raise invalid_response(accepted.text, f"a list of which {rejected[0].cause}", server)
-        return replace(page, undecodable=(*page.undecodable, *rejected))
-
-    return _fetch(requester, request, decode)
+        self._has_objects |= bool(page.items or page.undecodable)
+        if rejected:
+            self._rejected = self._rejected or rejected[0]
+            page = replace(page, undecodable=(*page.undecodable, *rejected))
+        if is_last and self._rejected is not None and not self._has_objects:
+            raise invalid_response(accepted.text, f"a list of which {self._rejected.cause}", server)
+        return page
 
 
 def fetch_success(requester: Requester, request: Request, accepted: AcceptedKinds) -> None:

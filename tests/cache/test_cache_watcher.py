@@ -297,7 +297,7 @@ def test_idle_watch_is_replaced_from_the_last_version_without_a_failure() -> Non
         clock.step(LIMIT)
         next_one.event("ADDED", sent_map("c", 13))
         assert handler.wait_for(3)[-1] == ("add", "ns/c")
-    assert [sent.streamed for sent in transport.sent] == [False, True, False, True]
+    assert [sent.streamed for sent in transport.sent] == [True, True, False, True]
     assert transport.sent[2].target.endswith("limit=1")  # a verification of the server
     assert "resourceVersion=11" in transport.sent[3].target
     assert not metrics.series("reflector_failures_total")
@@ -313,7 +313,7 @@ def test_idle_watch_without_bookmarks_stays_open_until_its_timeout() -> None:
             clock.step(LIMIT)
         quiet.event("ADDED", sent_map("b", 11))
         assert handler.wait_for(2)[-1] == ("add", "ns/b")
-    assert [sent.streamed for sent in transport.sent] == [False, True]
+    assert [sent.streamed for sent in transport.sent] == [True, True]
 
 
 def test_watch_of_a_client_ends_when_it_is_idle_after_a_bookmark() -> None:

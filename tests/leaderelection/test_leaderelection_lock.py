@@ -21,7 +21,7 @@ from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import MicroTime
 from clientgo.record.fake import FakeRecorder
 from clientgo.rest import Config
-from clientgo.rest.client import default_user_agent
+from clientgo.rest.headers import default_user_agent
 from clientgo.testing.kubernetes import FakeClientset
 
 NOW = MicroTime(2026, 1, 2, 3, 4, 5, 6, UTC)

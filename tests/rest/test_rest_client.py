@@ -17,11 +17,11 @@ from clientgo.errors import (
     Unauthorized,
 )
 from clientgo.meta import GroupVersionResource, replace
-from clientgo.rest.client import RESTClient, default_user_agent
+from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.flowcontrol import TokenBucketRateLimiter
-from clientgo.rest.headers import warnings_in
+from clientgo.rest.headers import default_user_agent, warnings_in
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, METADATA, METADATA_LIST, Request
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import recorded_metrics

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.errors import ConnectionFailed
+from clientgo.metrics import NoMetrics
+from clientgo.rest.clientmetrics import RequestMetrics
 from clientgo.rest.flowcontrol import Throttle, TokenBucketRateLimiter
 from clientgo.rest.limits import InFlightRequest
 from clientgo.stopping import scope_of
@@ -36,7 +38,7 @@ def test_waits_are_logged_at_debug_and_long_ones_at_info_every_ten_seconds(
 ) -> None:
     clock = FakeClock(auto=True)
     caplog.set_level(logging.DEBUG, "clientgo.rest.flowcontrol")
-    throttle = Throttle(Fixed(clock, 0.05, 0.06, 1.5, 2.0, 9.0, 1.1), clock)
+    throttle = Throttle(Fixed(clock, 0.05, 0.06, 1.5, 2.0, 9.0, 1.1), clock, RequestMetrics(NoMetrics(), ""))
     levels = []
     for _ in range(6):
         caplog.clear()
@@ -49,7 +51,7 @@ def test_waits_are_logged_at_debug_and_long_ones_at_info_every_ten_seconds(
 @pytest.mark.behaviour("RR-12")
 def test_stop_ends_the_wait_for_the_rate_limiter() -> None:
     stop, clock = threading.Event(), FakeClock()
-    throttle = Throttle(TokenBucketRateLimiter(0.001, 1, clock=clock), clock)
+    throttle = Throttle(TokenBucketRateLimiter(0.001, 1, clock=clock), clock, RequestMetrics(NoMetrics(), ""))
     throttle.wait(InFlightRequest(None, clock), "GET", "/")
     stop.set()
     with (

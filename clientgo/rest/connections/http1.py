@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import islice
 
 from clientgo.rest.transport import Headers as Headers
+from clientgo.rest.transport import too_large
 
 _TOKEN = re.compile(r"[A-Z]+").fullmatch
 _HEXDIGITS = re.compile(rb"[0-9a-fA-F]{1,15}").fullmatch
@@ -179,7 +180,7 @@ def _decompress(raw: bytes, limit: int, check: Callable[[], object]) -> bytes:
 
 def _check_size(size: int, limit: int) -> None:
     if limit and size > limit:
-        raise TooLarge(f"the response is larger than {limit} bytes: raise Config.max_response_bytes to allow it")
+        raise TooLarge(too_large(limit))
 
 
 class ReplyReader:
