@@ -4,6 +4,7 @@ import gc
 import threading
 import time
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,31 +76,34 @@ def namespaces(arguments: list[str]) -> None:
 
 
 def storm(arguments: list[str]) -> None:
-    """Process events through cache, two handlers, queue and a worker; report after the last one."""
-    client, stop, expected = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event(), int(arguments[1])
+    """Process events through cache, handlers, and a queue with workers for each controller; report after the last."""
+    client, stop = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event()
+    expected, controllers, workers = (int(text) for text in (*arguments[1:], "1", "1")[:3])
     factory, informer = _informers(client)[0]
-    queue: WorkQueue[ObjectName] = WorkQueue()
+    queues: list[WorkQueue[ObjectName]] = [WorkQueue() for _ in range(controllers)]
     seen, over = [0], threading.Event()
-
-    def enqueue(_: Foo, new: Foo) -> None:
-        queue.add(object_name(new))
 
     def count(_: Foo, new: Foo) -> None:
         seen[0] += 1
         if seen[0] == expected:
             over.set()
 
-    informer.add_event_handler(on_update=enqueue)
+    for queue in queues:
+        informer.add_event_handler(on_update=_enqueue(queue))
+        for _ in range(workers):
+            threading.Thread(target=_work, args=(queue, informer), daemon=True).start()  # noqa: TID251  # its own
     informer.add_event_handler(on_update=count)
-    worker = threading.Thread(target=_work, args=(queue, informer), daemon=True)  # noqa: TID251  # the benchmark's own
-    worker.start()
     factory.start(stop)
     factory.wait_for_cache_sync(stop)
     report({})
     over.wait()
-    while len(queue):
+    while any(map(len, queues)):
         SYSTEM_CLOCK.sleep(stop, 0.001)
     report({"events": seen[0]})
+
+
+def _enqueue(queue: WorkQueue[ObjectName]) -> Callable[[Foo, Foo], None]:
+    return lambda _, new: queue.add(object_name(new))
 
 
 def _work(queue: WorkQueue[ObjectName], informer: SharedInformer[Foo]) -> None:
