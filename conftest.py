@@ -2,6 +2,7 @@
 
 import gc
 import signal
+import sys
 from collections.abc import Generator
 from importlib.metadata import entry_points
 
@@ -29,8 +30,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that makes threads switch often."""
+    text = "seconds after which the interpreter switches to a waiting thread: 1e-6 reveals races (default: 0.005)"
+    parser.addoption("--switch-interval", type=float, metavar="SECONDS", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """End with one line in an environment that was installed before the server was a distribution."""
+    if (interval := config.getoption("switch_interval")) is not None:
+        sys.setswitchinterval(interval)
     if not entry_points(group=SERVERS):
         command = "make venv, or: .venv/bin/python -m pip install --no-deps --editable ./apiserver"
         raise pytest.UsageError(f"clientgo-apiserver is not installed: run {command}")

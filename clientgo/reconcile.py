@@ -193,7 +193,7 @@ class Attempts:
     def _warn_of_blocked(self) -> float:
         """Log the attempts that are due; return the seconds until the next one may be."""
         now, pause = self._clock.now(), BLOCKED_SECONDS
-        for thread, attempt in tuple(self._running.items()):
+        for thread, attempt in self._running.copy().items():
             if now >= attempt.warn_at:
                 attempt.warn_at = now + (now - attempt.began)
                 facts = {"seconds": round(now - attempt.began), "at": line_of_thread(thread)}

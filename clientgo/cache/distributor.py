@@ -47,6 +47,7 @@ class UndecodableObjects:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
+        self._lock = threading.Lock()
         self.errors: dict[ObjectName, Undecodable] = {}
         self._counter = safe_provider().counter(
             "informer_undecodable_objects_total", "Objects received that could not be cached.", {"kind": kind}
@@ -63,11 +64,12 @@ class UndecodableObjects:
         """Add an object, or its new state; ignored if that state was added before."""
         meta = error.metadata
         key = ObjectName(meta.namespace, meta.name)
-        before = self.errors.get(key)
-        if before is not None and _state(before) == _state(error):
-            return
-        self.errors[key] = error
-        self.total += 1
+        with self._lock:
+            before = self.errors.get(key)
+            if before is not None and _state(before) == _state(error):
+                return
+            self.errors[key] = error
+            self.total += 1
         self._counter.inc()
         is_unexpected = isinstance(error, UnexpectedObject)
         log.error(
@@ -172,7 +174,7 @@ class Distributor(Generic[T]):
 
     def failures(self) -> Iterator[ObjectFailure]:
         """Yield the failures of single objects."""
-        for key, error in list(self.undecodable.errors.items()):
+        for key, error in self.undecodable.errors.copy().items():
             yield ObjectFailure("decode", key, error.cause)
         yield from self.indexer.failures()
         for listener in self.listeners:

@@ -128,8 +128,9 @@ class HandlerRetries(Generic[T]):
 
     def failures(self) -> dict[ObjectName, str]:
         """Return the error of each object that the handler fails for, or has failed for until it was dropped."""
-        dropped = {key: f"gave up after {DELETION_ATTEMPTS} calls: {e}" for key, e in list(self._dropped.items())}
-        return {**dropped, **{key: failed.error for key, failed in list(self._failed.items())}}
+        # Copied in one step each, which the listener's thread cannot change meanwhile.
+        dropped = {key: f"gave up after {DELETION_ATTEMPTS} calls: {e}" for key, e in dict.copy(self._dropped).items()}
+        return {**dropped, **{key: failed.error for key, failed in self._failed.copy().items()}}
 
     def merged(self, key: ObjectName, notification: Notification[T]) -> Notification[T]:
         """Return the notification, merged with the one of the object that failed, if any."""

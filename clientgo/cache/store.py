@@ -337,7 +337,7 @@ class Indexer(Generic[T]):
     def failures(self) -> Iterator[ObjectFailure]:
         """Yield the objects that an index function fails for; takes no lock."""
         for name, index in self._indexes.items():
-            for key, error in list(index.failed.items()):
+            for key, error in index.failed.copy().items():
                 yield ObjectFailure(f"index {name}", key, error)
 
     def report(self) -> None:

@@ -115,7 +115,7 @@ class Cache:
             created = self._kind_caches[cls] = KindCache(cls, informer, self._clock, self._rand)
             created.shared = shared
             informer.add_indexers(
-                {index_name(field): values for (kind, field), values in list(self._indexed.items()) if kind is cls}
+                {index_name(field): values for (kind, field), values in self._indexed.copy().items() if kind is cls}
             )
             self._by_resource[resource] = (*self._by_resource.get(resource, ()), created)
             stop = self._stop
@@ -263,7 +263,7 @@ class Cache:
     def _remove_idle(self, seconds: float, stop: threading.Event) -> None:
         """Remove, every `seconds`, the informers that only reads use, if there was none since the last time."""
         while not self._clock.sleep(stop, seconds):
-            for cls, cached in list(self._kind_caches.items()):
+            for cls, cached in self._kind_caches.copy().items():
                 if self._remove(cls, _is_idle):
                     log.info("informer stopped: it is not read", extra={"informer": cached.informer.name})
                 cached.read = False

@@ -64,7 +64,7 @@ def statusz_route(
 
 def texts_of(facts: Mapping[str, Callable[[], object]]) -> dict[str, str]:
     """Return the text of each fact now; one that fails does not prevent the others."""
-    return {name: _text_of(ask) for name, ask in list(facts.items())}
+    return {name: _text_of(ask) for name, ask in dict(facts).items()}
 
 
 def _text_of(ask: Callable[[], object]) -> str:

@@ -91,7 +91,7 @@ class RecordedMetrics:
 
     def series(self, name: str) -> dict[tuple[str, ...], RecordedMetric]:
         """Return all metrics of that name, by label values."""
-        return {key[1:]: metric for key, metric in list(self.metrics.items()) if key[0] == name}
+        return {key[1:]: metric for key, metric in self.metrics.copy().items() if key[0] == name}
 
     def times(self, name: str) -> dict[tuple[str, ...], int]:
         """Return the number of changes of each metric of that name, by label values."""

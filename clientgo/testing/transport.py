@@ -142,7 +142,8 @@ class FakeTransport:
 
     def reset(self) -> None:
         """Count the call in `resets`."""
-        self.resets += 1
+        with self._lock:
+            self.resets += 1
 
     def close(self) -> None:
         """Record the call in `closed`."""

@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from clientgo.cache import SharedInformer
+from clientgo.cache.distributor import UndecodableObjects
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
+from clientgo.meta.codec import Undecodable
 from clientgo.meta.scheme import api_type
 from clientgo.rest import Config, RESTClient
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.transport import FakeStream, FakeTransport, reply
 from clientgo.typed import TypedClient
+from tests.races import CALLS, race
 
 ERRORS: dict[str, BaseException] = {
     "lookup": LookupError("no such state"),
@@ -130,3 +133,10 @@ def test_object_that_its_class_rejects_is_skipped_and_reported(state: str, strea
         assert (failure.hook, failure.name.name, informer.undecodable.total) == ("decode", "a", 2)
         assert type(ERRORS[state]).__name__ in failure.error
         assert informer.last_sync_resource_version == "8"
+
+
+def test_states_that_several_reflectors_cannot_decode_are_counted_once_each() -> None:
+    objects = UndecodableObjects("Gate")
+    errors = [Undecodable("Gate", ObjectMeta(name=str(number), namespace="ns"), "odd") for number in range(CALLS)]
+    race(lambda number: objects.add(errors[number % CALLS]), lambda: repr(objects))
+    assert objects.total == len(objects) == CALLS

@@ -6,6 +6,7 @@ from clientgo.errors import ConnectionFailed
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.transport import FakeStream, FakeTransport, NothingScripted, dropped, frame, refusal, reply
+from tests.races import TOTAL, race
 
 
 def ask(transport: FakeTransport, target: str = "/a", method: str = "GET") -> bytes:
@@ -97,3 +98,9 @@ def test_silence_is_a_timeout_on_the_given_clock() -> None:
         next(stream)
     assert failed.value.timeout
     assert clock.now() == 30.0
+
+
+def test_resets_by_several_threads_are_all_counted() -> None:
+    transport = FakeTransport()
+    race(lambda _: transport.reset())
+    assert transport.resets == TOTAL
