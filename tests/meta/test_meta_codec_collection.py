@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -36,6 +37,16 @@ def test_decoding_an_invalid_list_restores_the_garbage_collector() -> None:
 
 def test_garbage_collector_is_off_while_decoding_a_list() -> None:
     assert without_collection()(gc.isenabled)() is False
+
+
+def test_garbage_collector_is_off_until_the_last_of_several_lists_has_ended() -> None:
+    first, second = ExitStack(), ExitStack()
+    first.enter_context(without_collection())
+    second.enter_context(without_collection())
+    first.close()
+    assert not gc.isenabled()
+    second.close()
+    assert gc.isenabled()
 
 
 def test_metadata_is_not_tracked_by_the_garbage_collector() -> None:

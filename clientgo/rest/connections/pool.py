@@ -33,6 +33,9 @@ IDLE_SECONDS = 75.0
 """Maximum age of an idle connection. kube-apiserver closes idle connections after 90 s, and a request sent at
 that moment may be lost."""
 
+_BULK_BYTES = 2048
+"""Bytes received at once from which more may be on the way; most replies have less."""
+
 MAX_SOCKET_TIMEOUT = 2_000_000.0
 """Seconds; a socket cannot wait longer than 2**31 ms."""
 
@@ -75,11 +78,7 @@ class _Connection:
     @property
     def usable(self) -> bool:
         """True if the peer has neither closed it nor sent unexpected data."""
-        if self._poll is None:
-            # Cached: creating a poll object costs more than polling.
-            self._poll = select.poll()
-            self._poll.register(self.sock, select.POLLIN)
-        return self.reader.clean and not self._poll.poll(0)
+        return self.reader.clean and not self._is_readable()
 
     def shutdown(self) -> None:
         """Wake a blocked reader; any thread may call this."""
@@ -123,7 +122,22 @@ class _Connection:
             if remaining <= 0:
                 raise TimeoutError
             self.set_timeout(remaining)
-        return cast(bytes, self.sock.recv(size))
+        data = cast(bytes, self.sock.recv(size))
+        if len(data) < _BULK_BYTES or len(data) >= size or not self._is_readable():
+            return data
+        # Each record of TLS is read alone. To look at each piece costs more than to read it.
+        gathered = bytearray(data)
+        while data and len(gathered) < size and self._is_readable():
+            data = self.sock.recv(size - len(gathered))
+            gathered += data
+        return bytes(gathered)
+
+    def _is_readable(self) -> bool:
+        if self._poll is None:
+            # Cached: creating a poll object costs more than polling.
+            self._poll = select.poll()
+            self._poll.register(self.sock, select.POLLIN)
+        return bool(self._poll.poll(0))
 
     def _check_time(self) -> None:
         if self._timeout is not None and self._time_left() <= 0:
