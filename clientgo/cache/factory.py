@@ -34,7 +34,7 @@ class InformerFactory:
     `resync` is in seconds (0 for never), `custom_resync` that of single kinds by any of their classes. `namespace` is
     one namespace, several, or all if empty; or an informer of Namespaces, run by another factory, to follow those that
     it selects. `tweak_list_options` changes the options of lists and watches, `transform`
-    the stored objects. `watch_list` requests streamed lists (None: from clients that declare them). A `name` enables
+    the stored objects. `watch_list` requests streamed lists (None: as `ReflectorOptions`). A `name` enables
     metrics.
     """
 

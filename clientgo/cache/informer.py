@@ -86,7 +86,7 @@ class SharedInformer(Generic[T]):
         """`source` is one for all namespaces, or one per namespace (by name) if only some are watched.
 
         With `NamespaceSources` the namespaces come and go; their informer is run by the caller.
-        `watch_list` requests streamed lists (None: from sources that declare them); `identity` enables metrics.
+        `watch_list` requests streamed lists (None: as `ReflectorOptions`); `identity` enables metrics.
         """
         self._following, self._sources = _split(source)
         self._kind = (self._following.source("") if self._following else next(iter(self._sources.values()))).kind
