@@ -6,6 +6,7 @@ are never rejected: their pods are, later.
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
@@ -104,6 +105,8 @@ def _pod_warnings(state: State, namespace: str, level: _Level) -> list[str]:
 
 
 def _report(write: Write, policy: _Policy, meta: Object, spec: Object, *, warn: bool = True) -> None:
+    if policy.audit.name == policy.warn.name == _LEVELS[0]:
+        return  # nothing breaks it
     wrong = policy.audit.broken_by(meta, spec)
     if wrong:
         violation = f'would violate PodSecurity "{policy.audit}": {wrong}'
@@ -119,6 +122,12 @@ def _policy_of(state: State, namespace: str) -> _Policy:
 
 def _policy(namespace: Object) -> _Policy:
     labels: dict[str, str] = (namespace.get("metadata") or {}).get("labels") or {}
+    return _policy_by(tuple(label for label in labels.items() if label[0].startswith(_PREFIX)))
+
+
+@lru_cache(maxsize=64)
+def _policy_by(items: tuple[tuple[str, str], ...]) -> _Policy:
+    labels = dict(items)
     faults: list[Cause] = []
     enforce = _level(labels, "enforce", "restricted", faults)
     valid = labels.get(f"{_PREFIX}enforce") in _LEVELS

@@ -35,12 +35,13 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 def patched(write: Write, old: Object, kind: str, body: bytes) -> Object:
     """Return the object that a patch makes of `old`, with normalized metadata; errors name the patch (400, 422)."""
-    new = patched_object(write.resource, old, kind, body)
+    value = read_patch(kind, body)
+    new = patched_object(write.resource, old, kind, value)
     strategic = kind == STRATEGIC_PATCH
-    write.patch = lambda: go_map(parse_json(body)) if strategic else patched_text(new, old)
+    write.patch = lambda: go_map(value) if strategic else patched_text(new, old)
     write.strategic = strategic
     if kind != JSON_PATCH:
-        write.find_duplicates(body)
+        write.find_duplicates(body, value)
     _check_kind(write, new)
     meta = new.get("metadata")
     if meta is not old["metadata"]:
@@ -76,12 +77,16 @@ def _check_kind(write: Write, new: Object) -> None:
         raise write.undecodable(no_conversion(str(kind), str(api_version), resource))
 
 
-def patched_object(resource: Resource, current: Object, kind: str, body: bytes) -> Object:
-    """Return the patched object before any validation (400, 422)."""
+def read_patch(kind: str, body: bytes) -> Any:
+    """Parse a patch that is not an apply (400)."""
     try:
-        value = parse_json(body)
+        return parse_json(body)
     except ValueError as error:
         raise bad_request(f"{'' if kind == STRATEGIC_PATCH else 'error decoding patch: '}{error}") from error
+
+
+def patched_object(resource: Resource, current: Object, kind: str, value: Any) -> Object:
+    """Return the patched object before any validation; `value` is the patch (400, 422)."""
     if kind == JSON_PATCH:
         patched = json_patch(current, value)
         fault = value_error(patched)

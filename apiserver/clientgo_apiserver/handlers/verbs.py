@@ -21,7 +21,7 @@ from clientgo_apiserver.handlers.writes import (
     read_write,
     with_managed_fields,
 )
-from clientgo_apiserver.http.decode import read_object
+from clientgo_apiserver.http.decode import check_object, read_body, read_object
 from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo_apiserver.http.status import not_acceptable
 from clientgo_apiserver.http.steps import run_step
@@ -198,8 +198,9 @@ async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HT
 
 def _read(write: Write, resource: Resource) -> Object:
     request = write.request
-    obj = read_object(request.body, request.headers.get("content-type", ""), resource)
-    write.find_duplicates(request.body)
+    value = read_body(request.body, request.headers.get("content-type", ""), resource.kind, resource.api_version)
+    obj = check_object(value, resource, request.body)
+    write.find_duplicates(request.body, value)
     return obj
 
 

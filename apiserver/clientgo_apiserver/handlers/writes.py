@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from clientgo.meta.apply.managedfields import FieldManager, after_update, present_entries
 from clientgo_apiserver.apiextensions.embedded import coerced
@@ -12,6 +13,7 @@ from clientgo_apiserver.handlers.patches import managed_type
 from clientgo_apiserver.http.decode import YAML_TYPES, media_type
 from clientgo_apiserver.http.gojson import UNMARSHAL_ERRORS, duplicate_fields, duplicate_yaml_keys
 from clientgo_apiserver.http.messages import HTTPRequest
+from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value
 from clientgo_apiserver.limits import MAX_MANAGER_BYTES
 from clientgo_apiserver.registry.decoding import decode, message_of
@@ -78,16 +80,17 @@ class Write:
         kind = self.resource.kind
         return bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {error}')
 
-    def find_duplicates(self, body: bytes) -> None:
-        """Find the fields that occur twice in one object of the body, to report them."""
-        if self.validation == "Ignore":
+    def find_duplicates(self, body: bytes, value: Any) -> None:
+        """Find the fields that occur twice in one object of the body, to report them; it was decoded to `value`."""
+        media = media_type(self.request.headers.get("content-type", ""))
+        if self.validation == "Ignore" or media == PROTOBUF:
             return
-        if media_type(self.request.headers.get("content-type", "")) in YAML_TYPES:
+        if media in YAML_TYPES:
             # Composing takes as long as decoding: only requests that ask for it pay.
             if "fieldValidation" in self.request.query:
                 self.duplicates = duplicate_yaml_keys(body)
         else:
-            self.duplicates = [f'duplicate field "{path}"' for path in duplicate_fields(body)]
+            self.duplicates = [f'duplicate field "{path}"' for path in duplicate_fields(body, value)]
 
 
 def read_write(

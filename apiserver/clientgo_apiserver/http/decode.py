@@ -147,7 +147,11 @@ def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:
 
 def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
     """Parse an object of this resource; apiVersion and kind are checked (400, 415, 422)."""
-    value = read_body(body, content_type, resource.kind, resource.api_version)
+    return check_object(read_body(body, content_type, resource.kind, resource.api_version), resource, body)
+
+
+def check_object(value: Any, resource: Resource, body: bytes) -> Object:
+    """Return what a body was decoded to, if it is an object of this resource (400, 422)."""
     if value is None and not resource.custom:
         value = {}
     if not isinstance(value, dict):

@@ -3,7 +3,6 @@
 Only used after decoding failed, so it may be slow; it scans the text once and stops at the first error.
 """
 
-import contextlib
 import json
 import re
 from typing import Any
@@ -16,7 +15,7 @@ _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrtu])*+')
 _TOKEN = re.compile(rf'{_STRING.pattern}"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null')
 _CLOSING = {"{": "}", "[": "]"}
 UNMARSHAL_ERRORS = "yaml: unmarshal errors:"
-_decode, _encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
+_encode = msgspec.json.Encoder().encode
 _END = "unexpected end of JSON input"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -135,14 +134,15 @@ def duplicate_yaml_keys(body: bytes) -> list[str]:
 
 def _count_strings(body: bytes) -> int:
     """Return twice the number of names and strings in a JSON text: its quotes that are not escaped."""
+    if b"\\" not in body:
+        return body.count(b'"')
     return body.replace(b"\\\\", b"").replace(b'\\"', b"").count(b'"')
 
 
-def duplicate_fields(body: bytes) -> list[str]:
-    """Return the paths of duplicate fields, in order; an empty list for invalid JSON."""
-    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):  # what is reported elsewhere
-        if _count_strings(body) == _count_strings(_encode(_decode(body))):
-            return []  # fast path: no name was lost, as each but the last of a duplicate is
+def duplicate_fields(body: bytes, value: Any) -> list[str]:
+    """Return the paths of duplicate fields of a JSON text, in order; `value` is what it was decoded to."""
+    if _count_strings(body) == _count_strings(_encode(value)):
+        return []  # fast path: no name was lost, as each but the last of a duplicate is
     paths: list[str] = []
 
     def check(pairs: list[tuple[str, Any]]) -> Any:
@@ -150,11 +150,8 @@ def duplicate_fields(body: bytes) -> list[str]:
         duplicates = [name for name, _ in pairs if name in seen or seen.setdefault(name, False)]
         return _Pairs(pairs, duplicates)
 
-    try:
-        tree = json.loads(body, object_pairs_hook=check)
-    except ValueError:
-        return []
-    _collect(tree, "", paths)
+    # Numbers as texts: only names matter, and Python limits the digits of an int.
+    _collect(json.loads(body, object_pairs_hook=check, parse_int=str), "", paths)
     return paths
 
 

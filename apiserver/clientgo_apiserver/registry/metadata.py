@@ -173,6 +173,8 @@ def all_update_errors(resource: Resource, new: Object, old: Object) -> list[Caus
     new object.
     """
     causes, changed = errors(resource, new), update_errors(new, old)
+    if not causes and not changed:
+        return []
     both = [*changed, *(cause for cause in causes if not cause.field.startswith("metadata.finalizers"))]
     return [*both, *both, *causes * (1 if resource.custom or resource.plural in _VALIDATED_ONCE else 2)]
 

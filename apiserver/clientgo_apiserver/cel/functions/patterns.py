@@ -10,6 +10,9 @@ from typing import Any, cast
 _MAX_PATTERNS = 128
 """Compiled patterns to cache. Each takes up to 8 MiB, RE2's default limit, if texts are hostile."""
 
+_MAX_TEXTS, _SHORT = 512, 64
+"""Matched texts to cache, and how long they are at most."""
+
 # Words of Go where those of RE2 in C++ differ.
 _GO_ERRORS = {
     "invalid perl operator": "invalid or unsupported Perl syntax",
@@ -24,9 +27,17 @@ _GO_ERRORS = {
 
 def matches(pattern: str, text: str) -> bool:
     """Return whether an RE2 pattern matches anywhere in the text; an invalid one matches nothing."""
+    # A write matches the same texts when it decodes and when it validates, and so does the next write of the object.
+    return (_matched_short if len(text) <= _SHORT else _matched)(pattern, text)
+
+
+def _matched(pattern: str, text: str) -> bool:
     compiled = _compiled(pattern)
     # As bytes, because the engine would convert the offsets of a match in a str.
     return not isinstance(compiled, str) and compiled.search(text.encode(errors="replace")) is not None
+
+
+_matched_short = lru_cache(maxsize=_MAX_TEXTS)(_matched)
 
 
 def find_all(pattern: str, text: str, limit: int = -1) -> list[str]:

@@ -171,9 +171,10 @@ class _Type:
     def without_empty(self, value: Object, earlier: Object = _NOTHING) -> Object:
         """Return the object with null for its empty lists and maps; the same one if it has none."""
         changes = {name: None for name in self._lists if value.get(name) in ([], {})}
-        for name, convert in self._holders.items():
-            child = value.get(name)
-            if child and child is not earlier.get(name) and (converted := convert(child)) is not child:
+        holders = self._holders
+        for name in holders.keys() & value.keys():
+            child = value[name]
+            if child and child is not earlier.get(name) and (converted := holders[name](child)) is not child:
                 changes[name] = converted
         return {**value, **changes} if changes else value
 

@@ -1,6 +1,6 @@
 """Warnings about pods and pod templates, with the words of kube-apiserver."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -53,28 +53,20 @@ def pod_warnings(pod: Object, path: str = "") -> Iterator[str]:
     prefix, spec = f"{path}." if path else "", pod.get("spec") or {}
     annotations = (pod.get("metadata") or {}).get("annotations") or {}
     at, noted = f"{prefix}spec", f"{prefix}metadata.annotations"
-    for key in sorted(spec.get("nodeSelector") or ()):
-        if key in DEPRECATED_NODE_LABELS:
-            yield f"{at}.nodeSelector[{key}]: {DEPRECATED_NODE_LABELS[key]}"
-    yield from _node_affinity_warnings(spec, f"{at}.affinity.nodeAffinity")
-    yield from _spread_warnings(spec, f"{at}.topologySpreadConstraints")
-    for key, text in _ANNOTATIONS.items():
+    yield from _field_warnings(_PLACEMENT, spec, at)
+    for key, text in _ANNOTATIONS.items() if annotations else ():
         if key in annotations:
             yield f"{noted}[{key}]: {text}"
-    yield from _volume_warnings(spec, f"{at}.volumes")
-    yield from _duplicates(spec, at, "hostAliases", "ip")
-    yield from _duplicates(spec, at, "imagePullSecrets", "name")
-    for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
-        if not secret.get("name"):
-            yield f'{at}.imagePullSecrets[{index}].name: invalid empty name ""'
-    yield from fraction_warnings(spec.get("overhead"), f"{at}.overhead", ("memory", "ephemeral-storage"))
-    yield from _security_warnings(spec, annotations, noted)
-    yield from chain.from_iterable(_container_warnings(*entry) for entry in _containers(spec, at))
-    yield from _port_warnings(spec, at)
-    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
-        yield f"{at}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
-    yield from _pod_affinity_warnings(spec.get("affinity") or {}, f"{at}.affinity")
-    yield from _address_warnings(spec, at)
+    yield from _field_warnings(_SOURCES, spec, at)
+    yield from _security_warnings(spec, annotations, noted) if annotations else ()
+    yield from _field_warnings(_EXECUTION, spec, at)
+
+
+def _field_warnings(checks: "tuple[tuple[str, SpecCheck], ...]", spec: Object, path: str) -> Iterator[str]:
+    """Yield the warnings of the checks whose field a spec has: most have few of the fields."""
+    for field, check in checks:
+        if field in spec:
+            yield from check(spec, path)
 
 
 def selector_term_warnings(term: Object, path: str, *, values: bool) -> Iterator[str]:
@@ -108,7 +100,14 @@ def _containers(spec: Object, path: str) -> Iterator[tuple[Object, str]]:
             yield container, f"{path}.{field}[{index}]"
 
 
-def _node_affinity_warnings(spec: Object, path: str) -> Iterator[str]:
+def _node_selector_warnings(spec: Object, path: str) -> Iterator[str]:
+    for key in sorted(spec.get("nodeSelector") or ()):
+        if key in DEPRECATED_NODE_LABELS:
+            yield f"{path}.nodeSelector[{key}]: {DEPRECATED_NODE_LABELS[key]}"
+
+
+def _node_affinity_warnings(spec: Object, path_of_spec: str) -> Iterator[str]:
+    path = f"{path_of_spec}.affinity.nodeAffinity"
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     required, preferred = _SCHEDULED
     for index, term in enumerate((affinity.get(required) or {}).get("nodeSelectorTerms") or ()):
@@ -118,7 +117,8 @@ def _node_affinity_warnings(spec: Object, path: str) -> Iterator[str]:
         yield from selector_term_warnings(term, f"{path}.{preferred}[{index}].preference", values=True)
 
 
-def _spread_warnings(spec: Object, path: str) -> Iterator[str]:
+def _spread_warnings(spec: Object, path_of_spec: str) -> Iterator[str]:
+    path = f"{path_of_spec}.topologySpreadConstraints"
     for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         key = constraint.get("topologyKey") or ""
         if key in DEPRECATED_NODE_LABELS:
@@ -127,8 +127,8 @@ def _spread_warnings(spec: Object, path: str) -> Iterator[str]:
             yield f"{path}[{index}].labelSelector: {_NO_SELECTOR}"
 
 
-def _volume_warnings(spec: Object, path: str) -> Iterator[str]:
-    volumes = spec.get("volumes") or ()
+def _volume_warnings(spec: Object, path_of_spec: str) -> Iterator[str]:
+    path, volumes = f"{path_of_spec}.volumes", spec.get("volumes") or ()
     for index, volume in enumerate(volumes):
         for field, text in DEPRECATED_VOLUMES.items():
             if field in volume:
@@ -167,12 +167,27 @@ def _duplicates(spec: Object, path: str, field: str, key: str) -> Iterator[str]:
         seen.add(value)
 
 
+def _alias_warnings(spec: Object, path: str) -> Iterator[str]:
+    yield from _duplicates(spec, path, "hostAliases", "ip")
+
+
+def _secret_warnings(spec: Object, path: str) -> Iterator[str]:
+    yield from _duplicates(spec, path, "imagePullSecrets", "name")
+    for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
+        if not secret.get("name"):
+            yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
+
+
+def _overhead_warnings(spec: Object, path: str) -> Iterator[str]:
+    yield from fraction_warnings(spec.get("overhead"), f"{path}.overhead", ("memory", "ephemeral-storage"))
+
+
 def _security_warnings(spec: Object, annotations: Object, path: str) -> Iterator[str]:
     """Yield warnings for annotations of profiles that a container has no field for."""
     context = spec.get("securityContext") or {}
     if "seccomp.security.alpha.kubernetes.io/pod" in annotations and "seccompProfile" not in context:
         yield f"{path}[seccomp.security.alpha.kubernetes.io/pod]: {_SECCOMP}"
-    for container, _ in _containers(spec, "") if annotations else ():
+    for container, _ in _containers(spec, ""):
         own_context, name = container.get("securityContext") or {}, container.get("name") or ""
         seccomp = f"container.seccomp.security.alpha.kubernetes.io/{name}"
         if seccomp in annotations and "seccompProfile" not in own_context:
@@ -182,9 +197,13 @@ def _security_warnings(spec: Object, annotations: Object, path: str) -> Iterator
             yield f"{path}[{apparmor}]: {_APPARMOR}"
 
 
+def _all_container_warnings(spec: Object, path: str) -> Iterator[str]:
+    yield from chain.from_iterable(_container_warnings(*entry) for entry in _containers(spec, path))
+
+
 def _container_warnings(container: Object, path: str) -> Iterator[str]:
     resources = container.get("resources") or {}
-    for resource in ("memory", "ephemeral-storage"):
+    for resource in ("memory", "ephemeral-storage") if resources else ():
         for field in ("limits", "requests"):
             yield from fraction_warnings(resources.get(field), f"{path}.resources.{field}", (resource,))
     seen: set[str] = set()
@@ -223,18 +242,52 @@ def _go_port(port: Object) -> str:
     )
 
 
-def _pod_affinity_warnings(affinity: Object, path: str) -> Iterator[str]:
+def _grace_warnings(spec: Object, path: str) -> Iterator[str]:
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        reason = "must be >= 0; negative values are invalid and will be treated as 1"
+        yield f"{path}.terminationGracePeriodSeconds: {reason}"
+
+
+def _pod_affinity_warnings(spec: Object, path: str) -> Iterator[str]:
+    affinity = spec.get("affinity") or {}
     for field in ("podAffinity", "podAntiAffinity"):
         for scheduled, inner in zip(_SCHEDULED, ("", "podAffinityTerm"), strict=True):
             for index, entry in enumerate((affinity.get(field) or {}).get(scheduled) or ()):
                 term = (entry.get(inner) or {}) if inner else entry
                 if term.get("labelSelector") is None:
-                    at = f"{path}.{field}.{scheduled}[{index}]{'.' if inner else ''}{inner}"
+                    at = f"{path}.affinity.{field}.{scheduled}[{index}]{'.' if inner else ''}{inner}"
                     yield f"{at}.labelSelector: {_NO_SELECTOR}"
 
 
-def _address_warnings(spec: Object, path: str) -> Iterator[str]:
+def _server_warnings(spec: Object, path: str) -> Iterator[str]:
     for index, server in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
         yield from ip_warnings(server, f"{path}.dnsConfig.nameservers[{index}]")
+
+
+def _address_warnings(spec: Object, path: str) -> Iterator[str]:
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         yield from ip_warnings(alias.get("ip") or "", f"{path}.hostAliases[{index}].ip")
+
+
+SpecCheck = Callable[[Object, str], Iterator[str]]
+
+_PLACEMENT: tuple[tuple[str, SpecCheck], ...] = (
+    ("nodeSelector", _node_selector_warnings),
+    ("affinity", _node_affinity_warnings),
+    ("topologySpreadConstraints", _spread_warnings),
+)
+_SOURCES: tuple[tuple[str, SpecCheck], ...] = (
+    ("volumes", _volume_warnings),
+    ("hostAliases", _alias_warnings),
+    ("imagePullSecrets", _secret_warnings),
+    ("overhead", _overhead_warnings),
+)
+_EXECUTION: tuple[tuple[str, SpecCheck], ...] = (
+    ("containers", _all_container_warnings),
+    ("containers", _port_warnings),
+    ("terminationGracePeriodSeconds", _grace_warnings),
+    ("affinity", _pod_affinity_warnings),
+    ("dnsConfig", _server_warnings),
+    ("hostAliases", _address_warnings),
+)
+"""Checks by the field of a spec that they are about, in the order of the warnings of kube-apiserver."""

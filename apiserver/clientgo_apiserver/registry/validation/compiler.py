@@ -51,12 +51,12 @@ class CompiledRules:
         self._always: list[NumberedCheck] = []
         self._updates: list[NumberedCheck] = []
         self._empty: list[tuple[str, NumberedCheck]] = []
-        self._fields: dict[str, list[NumberedCheck]] = {}
+        self._fields: dict[str, list[tuple[int, FieldCheck, bool]]] = {}
         for number, line in enumerate(lines):
-            field, moment, check = _line(line)
+            field, moment, check, located = _line(line)
             numbered = (number, check)
             if moment == "present":
-                self._fields.setdefault(field, []).append(numbered)
+                self._fields.setdefault(field, []).append((number, check, located))
             elif moment == "empty":
                 self._empty.append((field, numbered))
             else:
@@ -75,11 +75,13 @@ class CompiledRules:
         for field, (number, check) in self._empty:
             if not value.get(field) and (causes := check(value, old, scope)):
                 numbered.append((number, causes))
-        checks = self._fields
-        for field in value:
-            for number, check in checks.get(field, ()):
-                if causes := check(value, old, scope):
-                    numbered.append((number, causes))
+        earlier = old if isinstance(old, dict) else _EMPTY
+        for field in self._fields.keys() & value.keys():
+            child = value[field]
+            if child is not None:
+                for number, check, located in self._fields[field]:
+                    if causes := check(child, earlier.get(field), scope):
+                        numbered.append((number, within(field, causes) if located else causes))
         if not numbered:
             return ()
         numbered.sort(key=lambda pair: pair[0])
@@ -110,8 +112,11 @@ def _errors_of(name: str, value: Any, parent: FieldScope) -> Sequence[Cause]:
     return () if rules is None else rules.errors(value, None, parent)
 
 
-def _line(line: str) -> tuple[str, str, FieldCheck]:
-    """Compile a line; return its first field, when it runs (always, update, empty or present field), and the check."""
+def _line(line: str) -> tuple[str, str, FieldCheck, bool]:
+    """Compile a line; return its first field, when it runs (always, update, empty or present field), and the check.
+
+    The check is of the type's value, but for a present field of the field's; then its errors may be located by it.
+    """
     path, name, *words = shlex.split(line, comments=True)
     words, conditions = _split(words, ("when", "unless"))
     words, location = _split(words, ("at",))
@@ -119,21 +124,23 @@ def _line(line: str) -> tuple[str, str, FieldCheck]:
     steps = [] if path == "." else [step for part in path.split(".") for step in _steps(part)]
     # Rules that compare run even if the new value lacks a field on the path.
     lenient = absent == "update"
+    moment = "update" if lenient else "always" if not steps or steps[0][1] else "present"
+    if absent in ("empty", "absent") and len(steps) == 1:
+        moment = "empty" if absent == "empty" else "always"
     check, located = leaf, not location
     for index, (field, struct, members) in reversed(list(enumerate(steps))):
         if members:
             check = _each(_MEMBERS[members], check, located)
+        elif moment == "present" and not index:
+            continue  # called with the value of the field
         else:
             called = struct or lenient or (bool(absent) and index == len(steps) - 1)
             check = _field(field, _EMPTY if struct else None, check, called, located)
-    moment = "update" if lenient else "always" if not steps or steps[0][1] else "present"
-    if absent in ("empty", "absent") and len(steps) == 1:
-        moment = "empty" if absent == "empty" else "always"
     if location:
         check = _moved(location[1], check)
     if conditions:
         check = _conditional(check, list(_conditions(conditions[1:])), conditions[0] == "when")
-    return steps[0][0] if steps else "", moment, check
+    return steps[0][0] if steps else "", moment, check, located
 
 
 def _split(words: list[str], marks: tuple[str, ...]) -> tuple[list[str], list[str]]:
