@@ -249,7 +249,7 @@ class ApiServer:
             server_header=False,
             timeout_graceful_shutdown=_STOP_SECONDS,
             timeout_keep_alive=300,
-            ws="wsproto" if self._options.pods else "none",
+            ws="clientgo_apiserver.serving.websockets:WebSocketConnection" if self._options.pods else "none",
             ws_per_message_deflate=False,
             ws_ping_interval=None,
         )
