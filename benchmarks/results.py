@@ -33,16 +33,11 @@ class FigureFound(msgspec.Struct, frozen=True, kw_only=True):
         return statistics.median(self.rounds[subject]) if self.rounds.get(subject) else None
 
     def ratio(self, subject: str) -> float | None:
-        """Return the cost of the library relative to a subject: below 1 is better, also if more is better.
-
-        The median of the rounds' ratios: what changes between rounds affects both.
-        """
-        pairs = zip(self.rounds.get(OURS, ()), self.rounds.get(subject, ()), strict=False)
-        ratios = [ours / theirs for ours, theirs in pairs if min(ours, theirs) > 0]
-        if not ratios:
+        """Return the cost of the library relative to a subject: below 1 is better, also if more is better."""
+        ours, theirs = self.median(OURS), self.median(subject)
+        if ours is None or theirs is None or ours <= 0 or theirs <= 0:
             return None
-        median = statistics.median(ratios)
-        return 1 / median if self.more_is_better else median
+        return theirs / ours if self.more_is_better else ours / theirs
 
 
 class CaseFound(msgspec.Struct, frozen=True, kw_only=True):

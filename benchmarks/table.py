@@ -7,9 +7,8 @@ _INTRODUCTION = """\
 # Benchmarks
 
 Medians; every subject of a case was run in turn, round after round, on the same machine. In brackets: what `clientgo`
-costs against that subject, as the median factor of the rounds (below 1 it is cheaper, or faster). *floor* is the same
-work by Python's own `http.client`, `json` and `queue`. How each subject does the work: `benchmarks/peers/`. To run it:
-`make bench`.
+costs against that subject, as a factor (below 1 it is cheaper, or faster). *floor* is the same work by Python's own
+`http.client`, `json` and `queue`. How each subject does the work: `benchmarks/peers/`. To run it: `make bench`.
 """
 
 

@@ -48,11 +48,6 @@ def test_a_ratio_below_one_is_better_whichever_way_the_figure_counts() -> None:
     assert figures["cpu"].ratio(FLOOR) == figures["rate"].ratio(FLOOR) == 0.5
 
 
-def test_a_ratio_is_of_the_same_round_so_a_slow_minute_does_not_count() -> None:
-    figure = outcome_of({OURS: {"cpu": [1.0, 9.0, 2.0]}, FLOOR: {"cpu": [2.0, 18.0, 5.0]}}).figures["cpu"]
-    assert figure.ratio(FLOOR) == 0.5
-
-
 @pytest.mark.parametrize("unit", sorted(TIMED))
 def test_a_goal_that_depends_on_the_machine_is_relative(unit: str) -> None:
     with pytest.raises(ValueError, match="holds on one machine"):
