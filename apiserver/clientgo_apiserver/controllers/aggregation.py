@@ -12,9 +12,11 @@ class AggregationController(InternalController):
 
     _sources = (CLUSTER_ROLES,)
 
+    def _watched(self) -> tuple[Key, ...]:
+        return self._sources
+
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        if key == CLUSTER_ROLES:
-            self._schedule()
+        self._schedule()
 
     def _sync(self, *names: str) -> None:
         for role in self._store.list(CLUSTER_ROLES):
