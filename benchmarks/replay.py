@@ -2,14 +2,13 @@
 
 The bundled server sends some thousand changes per second, which is too slow to measure informers. Plain HTTP, one
 thread per connection. `python -m benchmarks.replay FOOS EVENTS` prints its address, and starts the events when it reads
-a line. With `streamed` as third argument it streams lists, each object as an event.
+a line.
 """
 
 import json
 import socket
 import sys
 import threading
-from collections.abc import Iterator
 
 from benchmarks.objects import stored_foo
 
@@ -19,48 +18,39 @@ _NO_STREAMED_LIST = (
 )
 
 
-_SYNCED = (
-    b'{"type":"BOOKMARK","object":{"kind":"Foo","apiVersion":"samplecontroller.k8s.io/v1alpha1","metadata":'
-    b'{"resourceVersion":"%d","annotations":{"k8s.io/initial-events-end":"true"}}}}\n'
-)
-
-
-def main(foos: int, events: int, *, streamed: bool) -> None:
+def main(foos: int, events: int) -> None:
     """Serve until the process is ended."""
     go = threading.Event()
-    listed = None if streamed else _list(foos)
+    listed = _list(foos)
     frames = b"".join(_chunk(_event(n % foos, foos + 1 + n)) for n in range(events))
     listener = socket.create_server(("127.0.0.1", 0))
     sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}\n")
     sys.stdout.flush()
-    threading.Thread(target=_accept, args=(listener, foos, listed, frames, go), daemon=True).start()  # noqa: TID251
+    threading.Thread(target=_accept, args=(listener, listed, frames, go), daemon=True).start()  # noqa: TID251
     sys.stdin.readline()
     go.set()
     sys.stdin.readline()
 
 
-def _accept(listener: socket.socket, foos: int, listed: bytes | None, frames: bytes, go: threading.Event) -> None:
+def _accept(listener: socket.socket, listed: bytes, frames: bytes, go: threading.Event) -> None:
     while True:
         connection, _ = listener.accept()
-        arguments = (connection, foos, listed, frames, go)
+        arguments = (connection, listed, frames, go)
         threading.Thread(target=_serve, args=arguments, daemon=True).start()  # noqa: TID251
 
 
-def _serve(connection: socket.socket, foos: int, listed: bytes | None, frames: bytes, go: threading.Event) -> None:
+def _serve(connection: socket.socket, listed: bytes, frames: bytes, go: threading.Event) -> None:
     lines = connection.makefile("rb")
     while request := lines.readline():
         while lines.readline().strip():
             pass
         if b"watch=" not in request:
-            connection.sendall(_answer(b"200 OK", listed or _list(0)))
-        elif listed is not None and b"sendInitialEvents" in request:
+            connection.sendall(_answer(b"200 OK", listed))
+        elif b"sendInitialEvents" in request:
             connection.sendall(_answer(b"422 Unprocessable Entity", _NO_STREAMED_LIST))
         else:
             head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
             connection.sendall(head)
-            if listed is None:
-                for piece in _streamed(foos):
-                    connection.sendall(piece)
             go.wait()
             connection.sendall(frames)
 
@@ -75,7 +65,11 @@ def _chunk(data: bytes) -> bytes:
 
 
 def _list(foos: int) -> bytes:
-    items = b",".join(stored_foo(f"foo-{n}", 1 + n) for n in range(foos))
+    # Of one template: encoding a million objects takes longer than listing them.
+    foo = json.loads(stored_foo("foo-%(n)d", 0))
+    foo["metadata"] |= {"uid": "6b1b0a3c-7f0a-4c56-a3c2-%(n)012d", "resourceVersion": "%(n)d"}
+    template = json.dumps(foo, separators=(",", ":")).encode()
+    items = b",".join(template % {b"n": n} for n in range(foos))
     kind = b'"kind":"FooList","apiVersion":"samplecontroller.k8s.io/v1alpha1"'
     return b'{%s,"metadata":{"resourceVersion":"%d"},"items":[%s]}' % (kind, foos, items)
 
@@ -84,15 +78,5 @@ def _event(number: int, version: int) -> bytes:
     return b'{"type":"MODIFIED","object":%s}\n' % stored_foo(f"foo-{number}", version, replicas=version % 9)
 
 
-def _streamed(foos: int) -> Iterator[bytes]:
-    """Return the initial events of a streamed list, of one template: encoding takes longer than a client."""
-    foo = json.loads(stored_foo("foo-%(n)d", 0))
-    foo["metadata"] |= {"uid": "6b1b0a3c-7f0a-4c56-a3c2-%(n)012d", "resourceVersion": "%(n)d"}
-    event = b'{"type":"ADDED","object":%s}\n' % json.dumps(foo, separators=(",", ":")).encode()
-    for first in range(0, foos, 100):
-        yield b"".join(_chunk(event % {b"n": n}) for n in range(first, min(foos, first + 100)))
-    yield _chunk(_SYNCED % foos)
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), streamed=len(sys.argv) > 3)
+    main(int(sys.argv[1]), int(sys.argv[2]))

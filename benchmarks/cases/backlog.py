@@ -14,6 +14,7 @@ LIMITS = (Limit(0.95, GO), Limit(0.5, OFFICIAL))
 def backlog(cluster: Cluster, subject: str, count: int, workers: int) -> Mapping[str, float]:
     """Create the Foos, start one controller, and measure from the start of its process."""
     send_all(cluster.endpoint, creations(cluster, names(count)))
+    written = cluster.writes()
     with (
         following(cluster, cluster.foos(), reported) as follower,
         controller(subject, cluster, workers=workers) as child,
@@ -21,7 +22,8 @@ def backlog(cluster: Cluster, subject: str, count: int, workers: int) -> Mapping
         seconds = follower.wait(count, child) - child.began
         cpu = child.cpu()
         settle(cluster, child)
-        return {"seconds": seconds, "cpu": cpu, "settled": child.cpu(), "peak": child.peak_mb()}
+        writes = (cluster.writes() - written) / count
+        return {"seconds": seconds, "cpu": cpu, "settled": child.cpu(), "peak": child.peak_mb(), "writes": writes}
 
 
 def _case(name: str, full: int, quick: int, workers: int, *peers: str) -> Case:
@@ -41,6 +43,7 @@ def _case(name: str, full: int, quick: int, workers: int, *peers: str) -> Case:
             Figure(key="cpu", unit="s", words="processor time until then", limits=LIMITS),
             Figure(key="settled", unit="s", words="processor time until it is idle: events sent", limits=LIMITS),
             Figure(key="peak", unit="MB", words="peak memory"),
+            Figure(key="writes", unit="", words="writes for each Foo"),
         ),
         subjects=(OURS, GO, *peers),
         open=opened,

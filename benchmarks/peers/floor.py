@@ -71,15 +71,14 @@ def storm(arguments: list[str]) -> None:
 
 
 def million(arguments: list[str]) -> None:
-    """Parse a streamed list into dictionaries by name, then changes; report after each."""
-    endpoint, expected, stored = Endpoint.of(arguments[0]), int(arguments[1]), {}
+    """Parse a list into dictionaries by name, then changes; report after each."""
+    endpoint, expected = Endpoint.of(arguments[0]), int(arguments[1])
     connection, pause = endpoint.connect(), longest_pause()
     report({})
-    connection.request("GET", f"{FOOS}?watch=1&sendInitialEvents=true", headers=endpoint.headers)
-    response = connection.getresponse()
-    while (event := json.loads(response.readline()))["type"] != "BOOKMARK":
-        stored[event["object"]["metadata"]["name"]] = event["object"]
+    stored = _by_name(Api(endpoint), FOOS)
     report({"objects": len(stored)})
+    connection.request("GET", f"{FOOS}?watch=1", headers=endpoint.headers)
+    response = connection.getresponse()
     for _ in range(expected):
         event = json.loads(response.readline())
         stored[event["object"]["metadata"]["name"]] = event["object"]

@@ -116,7 +116,7 @@ def _work(queue: WorkQueue[ObjectName], informer: SharedInformer[Foo]) -> None:
 
 
 def million(arguments: list[str]) -> None:
-    """Fill a cache from a streamed list, then take changes; report after each."""
+    """Fill a cache from a list, then take changes; report after each."""
     client, stop, expected = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event(), int(arguments[1])
     factory, informer = _informers(client)[0]
     seen, over = [0], threading.Event()
