@@ -249,7 +249,7 @@ def key_is_owned_by_one_member_at_a_time() -> None:
                 if owned:
                     with guard:
                         working.append((key, member.identity))
-                        assert len({item for item in working if item[0] == key}) == 1, "two members work on it"
+                        assert len({item for item in working.copy() if item[0] == key}) == 1, "two members work on it"
                     for _ in range(10):
                         assert member.may_write()
                     working.remove((key, member.identity))
