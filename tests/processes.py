@@ -1,6 +1,7 @@
 """Child processes with output in a file, bounded waits, and a kill of the whole session at the end."""
 
 import contextlib
+import fcntl
 import os
 import re
 import signal
@@ -16,6 +17,16 @@ INTERVAL = 0.01
 
 MYPY_CACHE = Path(__file__).resolve().parents[1] / ".mypy_cache" / "tests"
 """Cache of mypy for all tests that run it, which takes ten seconds to check the library without one."""
+
+
+@contextlib.contextmanager
+def using_mypy_cache() -> Iterator[None]:
+    """Let one test at a time use the cache: mypy fails if several write to it, and the first one fills it for all."""
+    MYPY_CACHE.mkdir(parents=True, exist_ok=True)
+    with (MYPY_CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
 
 LIVE: set["Child"] = set()
 """Children that nothing has killed yet; `tests/layers.py` kills those that a test started and left."""

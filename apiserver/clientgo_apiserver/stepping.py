@@ -84,8 +84,7 @@ class ClockScheduler:
         self._stop = group.stop_event
         self._soon = 0
         self._changed = threading.Condition()
-        self._timers = Timers(clock)  # guarded by _changed, like _advancing
-        self._advancing = 0  # calls of `advance`, which run what is due themselves
+        self._timers = Timers(clock)  # guarded by _changed
         group.start(self._watch, name="apiserver-clock")
 
     def call_soon(self, callback: Callable[..., object], *args: object) -> Timer:
@@ -99,7 +98,7 @@ class ClockScheduler:
         """Run a callback once the clock has advanced by `delay` seconds."""
         with self._changed:
             timer = self._timers.add(delay, callback, args)
-            if not self._advancing and self._timers.is_first(timer):  # else the thread wakes early enough
+            if self._timers.is_first(timer):  # else the thread wakes early enough
                 self._changed.notify()
         return timer
 
@@ -123,22 +122,12 @@ class ClockScheduler:
     async def _advance(self, seconds: float) -> None:
         clock = cast(SteppedClock, self._clock)
         end = clock.now() + seconds
-        self._count_advances(1)
-        try:
+        await self.settle()
+        while (due := self.next_due()) is not None and due <= end:
+            clock.step(max(0.0, due - clock.now()))
             await self.settle()
-            while (due := self.next_due()) is not None and due <= end:
-                clock.step(max(0.0, due - clock.now()))
-                await self.settle()
-            clock.step(max(0.0, end - clock.now()))
-            await self.settle()
-        finally:
-            self._count_advances(-1)
-
-    def _count_advances(self, change: int) -> None:
-        """Have the thread leave the clock alone while it is advanced: it would wake up at each step for nothing."""
-        with self._changed:
-            self._advancing += change
-            self._changed.notify()
+        clock.step(max(0.0, end - clock.now()))
+        await self.settle()
 
     def wake(self) -> None:
         """Have the thread look at the stop event."""
@@ -163,11 +152,11 @@ class ClockScheduler:
 
     def _watch(self) -> None:
         while not self._stop.is_set():
+            due = self.next_due()
             with self._changed:
-                due = None if self._advancing else self._timers.next_due()
                 if not self._stop.is_set() and (due is None or due > self._clock.now()):
                     self._clock.wait(self._changed, due)
-            if not self._advancing and self._is_due() and not self._loop.is_closed():
+            if self._is_due() and not self._loop.is_closed():
                 done = threading.Event()
                 self._loop.call_soon_threadsafe(self._run_due_and_report, done)
                 done.wait(1.0)

@@ -38,7 +38,7 @@ def methods(cls: type) -> set[str]:
     return {name for name in dir(cls) if not name.startswith("_")}
 
 
-ATTRIBUTES = {"kind", "accept", "accept_list", "lists_in_parts"}
+ATTRIBUTES = {"kind", "accept", "accept_list"}
 
 
 @pytest.mark.parametrize(

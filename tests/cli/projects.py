@@ -1,6 +1,5 @@
 """Scaffolded projects for tests of the command."""
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from contextlib import chdir
 from pathlib import Path
 
 from clientgo.cli.__main__ import main
-from tests.processes import MYPY_CACHE
+from tests.processes import MYPY_CACHE, using_mypy_cache
 
 ROOT = Path(__file__).resolve().parents[2]
 FOO = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Foo")
@@ -58,10 +57,8 @@ def environment(library: Path) -> Mapping[str, str]:
 
 
 def lint(folder: Path, variables: Mapping[str, str]) -> None:
-    """Run `make lint`, one project at a time: mypy fails if several write to the cache that the tests share."""
-    MYPY_CACHE.mkdir(parents=True, exist_ok=True)
-    with (MYPY_CACHE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    """Run `make lint`."""
+    with using_mypy_cache():
         run(folder, variables, "make", "lint")
 
 

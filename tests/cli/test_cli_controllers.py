@@ -8,7 +8,7 @@ import yaml
 
 from clientgo.cli.project import Project
 from clientgo.meta.yamlio import to_yaml
-from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
+from tests.cli.projects import FOO, clientgo, foo_project, lint, new_project, read_files, run
 from tests.codegen.generating import CREDENTIALS
 
 DEPLOYMENT = ("--group", "apps", "--version", "v1", "--kind", "Deployment")
@@ -205,7 +205,7 @@ def test_project_with_a_third_party_kind_passes_its_checks(
 
     run(project, variables, "make", "manifests", "generate")
     assert "passed" in run(project, variables, "make", "test")
-    run(project, variables, "make", "lint")
+    lint(project, variables)
     run(project, variables, "ruff", "format", "--no-cache", "--check")
     rules = yaml.safe_load((project / "config/rbac/role.yaml").read_text())["rules"]
     assert any(rule["resources"] == ["credentials"] and "watch" in rule["verbs"] for rule in rules)

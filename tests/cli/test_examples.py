@@ -15,8 +15,9 @@ import pytest
 
 from tests.cli.exampleprojects import HOME, REDIS, Example, copy_files, copy_project, kind, scaffold
 from tests.cli.processes import free_port, in_background, wait_for
-from tests.cli.projects import ROOT, read_files, run
+from tests.cli.projects import ROOT, lint, read_files, run
 from tests.e2e.clusters import without_crds
+from tests.processes import using_mypy_cache
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -173,7 +174,7 @@ def test_example_passes_its_own_checks(example: Example, tmp_path: Path, variabl
 
     for command in example.generates:
         assert run(project, variables, "python", "-m", "clientgo.cli", command, "--verify") == ""
-    run(project, variables, "make", "lint")
+    lint(project, variables)
     run(project, variables, "ruff", "format", "--check")
     run(project, variables, "python", "-m", "pytest", "-q")
     run(project, variables, "kubectl", "kustomize", "config/default")
@@ -240,7 +241,8 @@ def certificates(tmp_path: Path, variables: Mapping[str, str]) -> Path:
 
 def test_third_party_example_passes_its_checks(certificates: Path, variables: Mapping[str, str]) -> None:
     ruff_config = ("--config", str(ROOT / "ruff.toml"))
-    run(certificates, variables, "mypy", "--strict", "expiry.py", "test_expiry.py")
+    with using_mypy_cache():
+        run(certificates, variables, "mypy", "--strict", "expiry.py", "test_expiry.py")
     run(certificates, variables, "ruff", "check", *ruff_config, "--ignore", "D1")
     run(certificates, variables, "ruff", "format", "--check", *ruff_config)
     run(certificates, variables, "python", "-m", "pytest", "-q")

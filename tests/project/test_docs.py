@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from clientgo.testing.eventually import eventually
-from tests.processes import MYPY_CACHE, Child
+from tests.processes import MYPY_CACHE, Child, using_mypy_cache
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "clientgo"
@@ -123,11 +123,10 @@ def answer(command: str, environ: dict[str, str]) -> str:
 
 @pytest.mark.e2e
 def test_example_is_strictly_typed(example: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={MYPY_CACHE}", "greeter.py"],
-        cwd=example, env=example_environment(MYPYPATH=str(ROOT)), capture_output=True, text=True, check=False,
-        timeout=120,
-    )  # fmt: skip
+    command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={MYPY_CACHE}", "greeter.py"]
+    env = example_environment(MYPYPATH=str(ROOT))
+    with using_mypy_cache():
+        done = subprocess.run(command, cwd=example, env=env, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout
 
 

@@ -7,11 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from tests.processes import MYPY_CACHE
+from tests.processes import MYPY_CACHE, using_mypy_cache
 
 ROOT = Path(__file__).parent.parent.parent
 REPLACE = """\
@@ -132,10 +133,12 @@ def test_a_checker_rejects_wrong_names_and_types_of_attributes(
         (tmp_path / f"{name}.py").write_text(source)
     (tmp_path / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{ROOT}"]}}')
     environment = {"MYPYPATH": str(ROOT), "PATH": str(Path(program).parent), "HOME": str(tmp_path)}
-    result = subprocess.run(
-        [program, *(argument.format(version) for argument in ARGUMENTS[checker]), *(f"{name}.py" for name in sources)],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=200,
-    )  # fmt: skip
+    arguments = (argument.format(version) for argument in ARGUMENTS[checker])
+    with using_mypy_cache() if checker == "mypy" else nullcontext():
+        result = subprocess.run(
+            [program, *arguments, *(f"{name}.py" for name in sources)],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=200,
+        )  # fmt: skip
     actual = set(re.findall(r"(\w+)\.py:(\d+):(?:\d+ -)? error", result.stdout))
     wrong = {
         (name, str(number))

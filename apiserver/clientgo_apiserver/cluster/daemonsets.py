@@ -27,9 +27,6 @@ class DaemonSetController(RevisionedController):
     _sources = (DAEMON_SETS,)
     _kind = "DaemonSet"
 
-    def _watched(self) -> tuple[Key, ...]:
-        return *super()._watched(), NODES
-
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)
         if key == NODES and new is not None and (old is None or _placed_by(old) != _placed_by(new)):

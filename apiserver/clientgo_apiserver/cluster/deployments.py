@@ -62,9 +62,6 @@ class DeploymentController(WorkloadController):
     _kind = "Deployment"
     _child = REPLICA_SETS
 
-    def _watched(self) -> tuple[Key, ...]:
-        return *super()._watched(), PODS
-
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)
         owner = controller_of(old) if key == PODS and new is None else None

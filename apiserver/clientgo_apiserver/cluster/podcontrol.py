@@ -54,9 +54,6 @@ class WorkloadController(InternalController):
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         raise NotImplementedError
 
-    def _watched(self) -> tuple[Key, ...]:
-        return self._key, self._child
-
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == self._key:
             if new is None:

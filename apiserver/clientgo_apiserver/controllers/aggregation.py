@@ -12,11 +12,9 @@ class AggregationController(InternalController):
 
     _sources = (CLUSTER_ROLES,)
 
-    def _watched(self) -> tuple[Key, ...]:
-        return self._sources
-
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        self._schedule()
+        if key == CLUSTER_ROLES:
+            self._schedule()
 
     def _sync(self, *names: str) -> None:
         for role in self._store.list(CLUSTER_ROLES):

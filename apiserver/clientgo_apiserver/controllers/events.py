@@ -163,11 +163,8 @@ class EventExpiry(InternalController):
         # All have the same lifetime, so they expire in the order in which they were written.
         self._expiring: deque[tuple[float, Name, str]] = deque()
 
-    def _watched(self) -> tuple[Key, ...]:
-        return self._sources
-
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        if new is None:
+        if key != EVENTS or new is None:
             return
         due = self._state.clock.time() + TTL_SECONDS
         self._expiring.append((due, name_of(new), new["metadata"]["resourceVersion"]))

@@ -42,10 +42,9 @@ class JobSimulation(InternalController):
     def __repr__(self) -> str:
         return f"<JobSimulation {len(self._timers)} running>"
 
-    def _watched(self) -> tuple[Key, ...]:
-        return self._sources
-
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key != JOBS:
+            return
         if new is None:
             self._cancel((old or {})["metadata"]["uid"])
         elif old is None or _desired(old) != _desired(new):

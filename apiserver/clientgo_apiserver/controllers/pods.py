@@ -18,11 +18,8 @@ class PodTerminationSimulation(InternalController):
         super().__init__(internal)
         self._ready_seconds = ready_seconds
 
-    def _watched(self) -> tuple[Key, ...]:
-        return self._sources
-
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        if new is not None and new["metadata"].get("deletionGracePeriodSeconds"):
+        if key == PODS and new is not None and new["metadata"].get("deletionGracePeriodSeconds"):
             self._later(self._ready_seconds, self._confirm, *name_of(new), new["metadata"]["uid"])
 
     def _confirm(self, namespace: str, name: str, uid: str) -> None:

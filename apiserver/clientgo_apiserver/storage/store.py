@@ -12,7 +12,7 @@ the resourceVersion of an update (409 Conflict), and starts again if the object 
 """
 
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 import msgspec
 
@@ -70,7 +70,7 @@ class Store:
         self._max_history_bytes = history_bytes
         self._events: deque[StorageEvent] = deque()
         self._history_bytes = 0
-        self._listeners: deque[tuple[StoreListener, Collection[Key] | None]] = deque()
+        self._listeners: deque[StoreListener] = deque()
         self._journal = journal
         self._later = later
         self._batch: StorageEvents = []  # in memory, neither committed nor delivered
@@ -201,15 +201,13 @@ class Store:
         """Return the watchers of this key."""
         return self._bucket(key).watchers[:]
 
-    def subscribe(self, listener: StoreListener, keys: Collection[Key] | None = None) -> Callable[[], None]:
+    def subscribe(self, listener: StoreListener) -> Callable[[], None]:
         """Call `listener(type, key, old, new)` after each write until the returned callable is called.
 
-        With `keys`, only the writes of these. The listener must not write: events would reach other listeners out of
-        order.
+        The listener must not write: events would reach other listeners out of order.
         """
-        entry = (listener, keys)
-        self._listeners.append(entry)
-        return lambda: self._listeners.remove(entry)
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     def compact(self, revision: int | None = None) -> None:
         """Drop the history up to `revision` (all by default): older versions raise `ExpiredRevision`."""
@@ -265,10 +263,8 @@ class Store:
     def _notify(self, kind: str, event: StorageEvent, old: Entry | None, new: Entry | None) -> None:
         before = old.object if old is not None else None
         after = new.object if new is not None else None
-        key = event.key
-        for listener, keys in tuple(self._listeners):
-            if keys is None or key in keys:
-                listener(kind, key, before, after)
+        for listener in tuple(self._listeners):
+            listener(kind, event.key, before, after)
 
     def _undo(self, error: ApiFailure) -> None:
         """Undo the writes of this turn; their revisions are used again, because no client has seen them."""

@@ -107,16 +107,6 @@ def test_subscribers_get_old_and_new_until_unsubscribed() -> None:
     assert heard == [("ADDED", KEY, False, True), ("MODIFIED", KEY, True, True), ("DELETED", KEY, True, False)]
 
 
-def test_subscribers_of_some_keys_hear_of_no_others() -> None:
-    store, heard = Store(), []
-    leave = store.subscribe(lambda _, key, __, ___: heard.append(key), (KEY,))
-    for key in (("", "others"), KEY):
-        store.put(key, thing("a"))
-    leave()
-    store.put(KEY, thing("b"))
-    assert heard == [KEY]
-
-
 OPERATIONS = st.lists(st.tuples(st.sampled_from(["put", "remove"]), st.sampled_from("abc"), st.integers(0, 9)))
 
 
