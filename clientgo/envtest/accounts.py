@@ -147,7 +147,12 @@ class _RecordingClient(RESTClient):
 
     def stream(self, request: Request) -> ByteStream:
         with self._recorded():
-            return super().stream(request)
+            try:
+                return super().stream(request)
+            except Forbidden as error:
+                if request.verb == "list":  # an informer's, which watches next
+                    self.refused[str(error).replace("cannot list", "cannot watch", 1)] = None
+                raise
 
     def upgrade(self, request: Request, headers: Headers) -> Duplex:
         with self._recorded():
