@@ -21,6 +21,7 @@ class AsyncTypedClient(Generic[T]):
         self.get = in_thread(client.get)
         self.list = in_thread(client.list)
         self.list_page = in_thread(client.list_page)
+        self.list_parts = streaming(client.list_parts)
         self.create = in_thread(client.create)
         self.update = in_thread(client.update)
         self.patch = in_thread(client.patch)

@@ -38,7 +38,7 @@ def methods(cls: type) -> set[str]:
     return {name for name in dir(cls) if not name.startswith("_")}
 
 
-ATTRIBUTES = {"kind", "accept", "accept_list"}
+ATTRIBUTES = {"kind", "accept", "accept_list", "lists_in_parts"}
 
 
 @pytest.mark.parametrize(
