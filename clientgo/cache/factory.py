@@ -205,6 +205,6 @@ def _declared(requester: object, requested: bool | None) -> bool | None:
     declared = getattr(requester, "supports_watch_list", None)
     if declared is False:
         return False
-    if requested is None and getattr(requester, "streams_lists", False):
+    if requested is None and getattr(requester, "lists_in_parts", False):
         return None
     return declared if requested is None else requested

@@ -244,7 +244,6 @@ class Reflector(Generic[T]):
         self._position.last_request_at = now = self._clock.now()
         return now
 
-    @without_collection()
     def _fill(self, objects: list[T], undecodable: tuple[Undecodable, ...], version: str, began: float) -> None:
         self._report.succeeded()
         self._sink.replace(objects, undecodable, version)

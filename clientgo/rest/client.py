@@ -95,7 +95,7 @@ class RESTClient:
         ConfigError: the configuration is unusable.
     """
 
-    supports_watch_list = streams_lists = True
+    supports_watch_list = lists_in_parts = True
     """Informers may use streaming lists (KEP-3157), which servers before 1.32 reject, and read lists from a stream."""
 
     def __init__(

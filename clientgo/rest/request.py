@@ -136,7 +136,7 @@ class Requester(Protocol):
 class StreamRequester(Protocol):
     """A requester that can stream bodies, such as the logs of a pod.
 
-    If its attribute `streams_lists` is True, informers read lists from a stream, and request the newest state.
+    If its attribute `lists_in_parts` is True, informers read lists from a stream, and request the newest state.
     """
 
     def stream(self, request: Request) -> ByteStream:
@@ -180,7 +180,7 @@ class ForwardingRequester:
         self._requester = requester
         # Read by informers.
         self.supports_watch_list = getattr(requester, "supports_watch_list", None)
-        self.streams_lists = getattr(requester, "streams_lists", False)
+        self.lists_in_parts = getattr(requester, "lists_in_parts", False)
         self.server = server_of(requester)
 
     def __repr__(self) -> str:

@@ -55,7 +55,7 @@ class TypedClient(CreateClient[T]):
     @property
     def lists_in_parts(self) -> bool:
         """Return whether `list_parts` reads a list while it arrives."""
-        return getattr(self._requester, "streams_lists", False) is True
+        return getattr(self._requester, "lists_in_parts", False) is True
 
     def list_parts(self, options: ListOptions) -> Iterator[ObjectList[T]]:
         """Yield the list for these options in parts; the last one has its metadata."""

@@ -53,6 +53,11 @@ def test_bug_is_found_by_plan_and_oracle(broken: type[Reconciler[Any]], plan: st
     assert (plan, oracle) in oracles(perturb(broken, STEPS, only=["crash-before", "crash-stored"]))
 
 
+def test_stale_plan_shows_an_older_revision_in_the_first_list() -> None:
+    [result] = perturb(Correct, STEPS, plans=["stale:w2:all:0"])
+    assert any("shows revision" in entry.text for entry in result.run.trace)
+
+
 def test_single_plan_is_repeated_by_its_name() -> None:
     results = perturb(StatusFirst, STEPS, plans=["crash-before:2"])
     assert [str(result.plan) for result in results] == ["crash-before:2"]

@@ -222,7 +222,7 @@ class Operator:
         self._stop = threading.Event()
         self._opened: list[Callable[[], None]] = []
         client = RESTClient(Config("http://memory"), transport=self.gate, clock=self.clock)
-        client.supports_watch_list = False  # a plain list can show an older revision
+        client.supports_watch_list = client.lists_in_parts = False  # a plain list can show an older revision
         Group().start(self._run, client, name="perturbed-operator")
 
     def __repr__(self) -> str:
