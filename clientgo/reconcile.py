@@ -9,7 +9,7 @@
             attempt.succeeded()
             queue.forget(key)
 
-`clientgo.workers` contains this loop for workers that survive whatever `sync` raises.
+`clientgo.workers` contains this loop for workers that survive any exception of `sync`.
 
 Every line logged inside has the fields kind, namespace, name and reconcile_id. Repeated failures of an object are
 logged as one line per period; at level debug every failure is logged. Of equal tracebacks only the first is printed.

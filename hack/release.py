@@ -43,7 +43,7 @@ def next_version(text: str, current: str) -> Version:
     """Return the version of the release.
 
     Raises:
-        ReleaseError: it is no version in normal form, or older than the current one.
+        ReleaseError: it is not a version in normal form, or older than the current one.
     """
     try:
         parsed = Version(text)

@@ -145,7 +145,7 @@ class LeaseLock:
 def confirmed(stored: Lease, written: LeaderElectionRecord) -> Lease:
     """Return the lease in the response to a write, which must have the holder and the time that were written.
 
-    An older state of the lease, from a cache on the way, is no evidence that other candidates see the write.
+    An older state of the lease, from a cache on the way, does not show that other candidates see the write.
 
     Raises:
         InvalidResponse: it has others.

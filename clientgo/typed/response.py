@@ -200,7 +200,7 @@ def _without_other_kinds(body: bytes, accepted: AcceptedKinds, kind: str) -> tup
     try:
         heads = _HEADS.decode(body).items
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass  # an item is no object, or nested too deep: each one is examined
+        pass  # an item is not an object, or nested too deep: each one is examined
     else:
         if heads is msgspec.UNSET and accepted.groups:
             raise Undecodable(kind, ObjectMeta(), "it has no items")
