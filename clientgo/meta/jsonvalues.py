@@ -62,6 +62,7 @@ _FLOAT = re.compile(rb"\d[.e]")
 _ABSENT: Any = object()
 _EXACT = frozenset((str, bool, type(None)))
 """Classes whose values Python and JSON compare alike, if both values have the same class."""
+_CONTAINERS = frozenset((dict, list))
 _UNENCODABLE = (TypeError, ValueError, NotImplementedError, RecursionError)
 
 
@@ -76,7 +77,7 @@ def same(value: Any, other: Any) -> bool:
     if value != other:
         return False
     try:
-        if has_fields(type(value)):
+        if value.__class__ not in _CONTAINERS and has_fields(type(value)):
             if not _free_form_fields(wire_type(type(value))):
                 return True  # the decoder has checked the types of all fields
             value, other = to_wire(value), to_wire(other)
