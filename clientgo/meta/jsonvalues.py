@@ -192,7 +192,8 @@ def encode_struct(struct: msgspec.Struct) -> bytes:
         encoded = _encode(struct)
     except _UNENCODABLE:
         return _encode_checked(struct)
-    if _find_null(encoded) is not None or _find_local_time(encoded) is not None:
+    # `rfind` takes two thirds of the time of a pattern, and half of that of `in`.
+    if encoded.rfind(b"null") >= 0 or _find_local_time(encoded):
         return _encode_checked(struct)
     if not _free_form_fields(struct.__class__):
         return encoded
@@ -204,9 +205,6 @@ def encode_struct(struct: msgspec.Struct) -> bytes:
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
 _DIGITS = b"0" * 19
 
-
-_find_null = re.compile(b"null").search
-"""Finds what may be NaN; for a literal, `re` takes two thirds of the time of `in`."""
 
 _find_local_time = re.compile(rb'T\d\d:\d\d:\d\d[.\d]*"').search
 """Finds a time, or a text that looks like one, that ends without a time zone."""

@@ -83,7 +83,8 @@ def test_connection_that_is_lost_in_any_place_is_reset(end: int) -> None:
 def test_failure_resets_the_connection_and_is_logged(
     script: bytes, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with forwarded(FakeDuplex(script)) as forward, connected(forward) as sock, pytest.raises(ConnectionResetError):
+    # The reset may arrive before `connect` has returned.
+    with forwarded(FakeDuplex(script)) as forward, pytest.raises(ConnectionResetError), connected(forward) as sock:
         received(sock)
     assert message in caplog.text
 
