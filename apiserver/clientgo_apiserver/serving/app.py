@@ -5,6 +5,7 @@ memory: one that does not read its response, or does not finish its request, is 
 """
 
 import asyncio
+import re
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
 from itertools import count
@@ -29,7 +30,7 @@ from clientgo_apiserver.http.status import ApiFailure, too_large
 from clientgo_apiserver.http.upgrades import Upgrade
 from clientgo_apiserver.serving import sockets
 from clientgo_apiserver.serving.watchdog import PATH, RunningRequests
-from clientgo_apiserver.serving.wire import BufferedTransport, sink, watch_stalls
+from clientgo_apiserver.serving.wire import Exchange, sink, watch_stalls
 from clientgo_apiserver.users import ANONYMOUS
 
 Scope = MutableMapping[str, Any]
@@ -37,17 +38,8 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-class _CaseSensitive(bytes):
-    """A header name that keeps its spelling.
-
-    Go's servers write `Content-Type`; uvicorn writes the result of `lower`. Header names are case-insensitive, but
-    scripts and players of recorded conversations look them up in Go's spelling.
-    """
-
-    def lower(self) -> "_CaseSensitive":
-        """Return the name unchanged."""
-        return self
-
+_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
+"""What no value of a header may contain."""
 
 _FLOW = "X-Kubernetes-Pf-Flowschema-Uid: %s\r\nX-Kubernetes-Pf-Prioritylevel-Uid: %s\r\n"
 _UNCACHED = "Cache-Control: no-cache, private\r\n"
@@ -73,29 +65,25 @@ class App:
             await self._upgrade(scope, (receive, send))
         if scope["type"] != "http":
             return
-        transport: BufferedTransport = scope["state"]["transport"]
-        options = self.api.state.options
-        headers = read_headers(scope["headers"])
-        try:
-            has_body = "content-length" in headers or "transfer-encoding" in headers
-            body = await self._body(receive, transport) if has_body else b""
-        except EOFError:
-            return  # the client is gone, and an incomplete request must not be handled
-        request = _read_request(scope, headers, body or b"")
+        exchange: Exchange = scope["state"]["exchange"]
+        body = exchange.body
         if body is None:
-            failure = too_large(options.max_body)
-            await self._send(json_response(failure.body, failure.code), request, send, transport)
+            try:
+                body = await self._body(receive, exchange)
+            except EOFError:
+                return  # the client is gone, and an incomplete request must not be handled
+        request = _read_request(scope, read_headers(scope["headers"]), body or b"")
+        if body is None:
+            failure = too_large(self.api.state.options.max_body)
+            await self._send(json_response(failure.body, failure.code), request, exchange)
             return
         self.requests.add(request)
         try:
-            await self._respond(request, (receive, send), transport)
+            await self._respond(request, (receive, send), exchange)
         finally:
             self.requests.remove(request)
 
-    async def _respond(
-        self, request: HTTPRequest, connection: tuple[Receive, Send], transport: BufferedTransport
-    ) -> None:
-        options, send = self.api.state.options, connection[1]
+    async def _respond(self, request: HTTPRequest, connection: tuple[Receive, Send], exchange: Exchange) -> None:
         matching = self._faults.matching(request)
         response: HTTPResponse | Stream | None
         if matching:
@@ -107,58 +95,50 @@ class App:
             else:
                 response = await self._completed(result)
         if response is None:
-            transport.abort()
+            exchange.transport.abort()
         elif isinstance(response, HTTPResponse):
             if is_compressible(request, response):
                 response = await asyncio.to_thread(compress, response)
-            await self._send(response, request, send, transport)
-            watch_stalls(transport, options.stall_seconds)
+            await self._send(response, request, exchange)
+            watch_stalls(exchange.transport, self.api.state.options.stall_seconds)
         else:
-            await self._stream(response, request, connection, transport, matching)
+            await self._stream(response, request, connection, exchange, matching)
 
     async def _upgrade(self, scope: Scope, connection: tuple[Receive, Send]) -> None:
         """Handle a request for a WebSocket."""
-        transport: BufferedTransport = scope["state"]["transport"]
+        abort: Callable[[], object] = scope["state"]["abort"]
         headers = {**read_headers(scope["headers"]), "sec-websocket-protocol": ",".join(scope["subprotocols"])}
         request = _read_request(scope, headers, b"")
         request.upgradable = True
         matching = self._faults.matching(request)
         result = await self._faulty(request, matching) if matching else await self.api.answer(request)
         if isinstance(result, Upgrade):
-            await sockets.serve(result, connection, transport.abort)
+            await sockets.serve(result, connection, abort)
             return
         response = None if result is None else await self._completed(result)
         if isinstance(response, HTTPResponse):
             await sockets.refuse(response, connection)
         else:
-            transport.abort()
+            abort()
 
-    async def _send(
-        self, response: HTTPResponse, request: HTTPRequest, send: Send, transport: BufferedTransport
-    ) -> None:
-        head = [(b"content-length", str(len(response.body)).encode())]
-        cached = False
-        for name, value in response.headers:
-            head.append((_CaseSensitive(name.encode()), value.encode()))
-            cached = cached or name == "Cache-Control"
-        with transport:
-            transport.more_headers = self._headers(request, response.content_type, cached=cached)
-            await send({"type": "http.response.start", "status": response.status, "headers": head})
-            await send(_piece(b"" if request.method == "HEAD" else response.body, more=False))
+    async def _send(self, response: HTTPResponse, request: HTTPRequest, exchange: Exchange) -> None:
+        body = response.body
+        headers = f"content-length: {len(body)}\r\n{_lines(response.headers)}" + self._headers(
+            request, response.content_type, cached=any(name == "Cache-Control" for name, _ in response.headers)
+        )
+        await exchange.respond(response.status, headers, b"" if request.method == "HEAD" else body)
 
-    def _headers(self, request: HTTPRequest, content_type: str, *, cached: bool = False) -> bytes:
-        """Return the headers of every response, which uvicorn need not check one by one."""
+    def _headers(self, request: HTTPRequest, content_type: str, *, cached: bool = False) -> str:
+        """Return the headers of every response."""
         uids = flow_uids(self.api.state, request.user)
-        lines = f"Audit-Id: {request.audit_id}\r\n" + (_FLOW % uids if uids[0] else "")
-        lines += f"Content-Type: {content_type}\r\n" if content_type else ""
-        return (lines if cached else lines + _UNCACHED).encode()
+        flow = _FLOW % uids if uids[0] else ""
+        content = f"Content-Type: {content_type}\r\n" if content_type else ""
+        return f"Audit-Id: {request.audit_id}\r\n{flow}{content}{'' if cached else _UNCACHED}"
 
-    async def _body(self, receive: Receive, transport: BufferedTransport) -> bytes | None:
+    async def _body(self, receive: Receive, exchange: Exchange) -> bytes | None:
         """Return the body within a time limit; None if it is too large."""
         options = self.api.state.options
-        if transport.arrived:
-            return await _read_body(receive, options.max_body)
-        patience = asyncio.get_running_loop().call_later(options.stall_seconds, transport.abort)
+        patience = asyncio.get_running_loop().call_later(options.stall_seconds, exchange.transport.abort)
         try:
             return await _read_body(receive, options.max_body)
         finally:
@@ -210,7 +190,7 @@ class App:
         stream: Stream,
         request: HTTPRequest,
         connection: tuple[Receive, Send],
-        transport: BufferedTransport,
+        exchange: Exchange,
         matching: list[Fault],
     ) -> None:
         receive, send = connection
@@ -225,21 +205,17 @@ class App:
 
         gone = asyncio.ensure_future(until_disconnect())
         try:
-            warnings = [(_CaseSensitive(name.encode()), text.encode()) for name, text in warning_headers(request)]
-            with transport:
-                transport.more_headers = self._headers(request, stream.content_type)
-                await send({"type": "http.response.start", "status": stream.status, "headers": warnings})
-                # An empty chunk sends the head at once: clients wait for it before the first event.
-                await send(_piece(b""))
+            warnings = _lines(warning_headers(request))
+            exchange.begin_stream(stream.status, warnings + self._headers(request, stream.content_type))
             if isinstance(stream, WatchServer) and not matching:
-                stream.direct = sink(transport, self.api.state.options.watch_buffer)
+                stream.direct = sink(exchange, self.api.state.options.watch_buffer)
             if await _carry(stream, send, matching):
                 async with asyncio.timeout(self.api.state.options.stall_seconds):
                     await send(_piece(b"", more=False))
             else:
-                transport.abort()
+                exchange.transport.abort()
         except TimeoutError:
-            transport.abort()
+            exchange.transport.abort()
         finally:
             gone.cancel()
             stream.close()
@@ -264,6 +240,15 @@ async def _carry(stream: Stream, send: Send, matching: list[Fault]) -> bool:
         # Waits until the client has read it: later frames are buffered, and counted, by the stream.
         await send(_piece(b""))
     return not (isinstance(stream, WatchServer) and stream.overflowed)
+
+
+def _lines(headers: list[tuple[str, str]]) -> str:
+    if not headers:
+        return ""
+    for name, value in headers:
+        if _CONTROL.search(value):
+            raise ValueError(f"invalid value of the header {name}: {value!r} contains a control character")
+    return "".join([f"{name}: {value}\r\n" for name, value in headers])
 
 
 def _piece(body: bytes, *, more: bool = True) -> dict[str, Any]:

@@ -1,14 +1,14 @@
-"""Connections below ASGI: timeouts, combined writes, aborts, and the user of a client certificate.
+"""Connections below ASGI: timeouts, responses in one write, aborts, and the user of a client certificate.
 
-uvicorn's protocol passes its transport to each request. ASGI cannot close a connection abruptly, in the middle of a
-response or because the client does not read.
+Each request has an `Exchange` with its connection. ASGI cannot close a connection abruptly, in the middle of a response
+or because the client does not read.
 """
 
 import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from clientgo_apiserver.http.upgrades import SUBRESOURCES
 from clientgo_apiserver.limits import MAX_HEAD_BYTES
@@ -22,58 +22,61 @@ _TOO_LARGE = (
 )
 
 
-class BufferedTransport:
-    """Transport that can hold back writes to send them together: one system call, one packet.
+class Exchange:
+    """A request and its response, of which uvicorn's cycle has the state.
 
-    uvicorn writes the head of a response and then its body. Sending both at once saves a tenth of a request's time.
-    `more_headers` are added to the head, which is held back: uvicorn takes a microsecond for each header of its own.
+    A response is one write. ASGI has a message for the head and others for the body, which uvicorn checks and writes
+    one by one: that takes a tenth of a request's time.
     """
 
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self._held: list[bytes] | None = None
-        self.more_headers = b""
-        self.arrived = False  # whether the last request has arrived completely
+    __slots__ = ("_cycle", "transport")
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self.transport = cycle.transport
 
-    def __enter__(self) -> None:
-        """Hold back writes until the block is left."""
-        if self._held is None:
-            self._held = []
+    @property
+    def body(self) -> bytes | None:
+        """Body of the request; None if the end of it has not arrived."""
+        return None if self._cycle.more_body else bytes(self._cycle.body)
 
-    def __exit__(self, *_: object) -> None:
-        """Send what was held back, and further writes at once."""
-        held, self._held = self._held, None
-        if held and not self._transport.is_closing():
-            head, _end, body = b"".join(held).partition(b"\r\n\r\n")
-            self._transport.write(b"%b\r\n%b\r\n%b" % (head, self.more_headers, body))
+    async def respond(self, status: int, headers: str, body: bytes) -> None:
+        """Send a whole response, once the client has read those before it; each header ends with a line feed."""
+        cycle = self._cycle
+        if cycle.flow.write_paused and not cycle.disconnected:
+            await cycle.flow.drain()
+        if cycle.disconnected:
+            return
+        self._begin(status, headers, body)
+        cycle.response_complete = True
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
 
-    def write(self, data: bytes) -> None:
-        """Send data, now or once released."""
-        if self._held is None:
-            self._transport.write(data)
-        else:
-            self._held.append(data)
+    def begin_stream(self, status: int, headers: str) -> None:
+        """Send the head of a response whose chunks follow: clients wait for it before the first one."""
+        if not self._cycle.disconnected:
+            self._cycle.chunked_encoding = True
+            self._begin(status, headers + "transfer-encoding: chunked\r\n", b"")
 
-    def close(self) -> None:
-        """Send what was held back, then close."""
-        self.__exit__()
-        self._transport.close()
+    def write_chunk(self, data: bytes) -> None:
+        """Send a chunk; nothing happens once the connection is closed, which also ends the stream."""
+        if not self.transport.is_closing():
+            self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
 
-    def is_closing(self) -> bool:
-        """Return whether the transport is closing; uvicorn asks several times for each request."""
-        return self._transport.is_closing()
-
-    def get_write_buffer_size(self) -> int:
-        """Return the number of unsent bytes."""
-        held = sum(map(len, self._held)) if self._held else 0
-        return self._transport.get_write_buffer_size() + held
+    def _begin(self, status: int, headers: str, body: bytes) -> None:
+        cycle = self._cycle
+        cycle.response_started, cycle.waiting_for_100_continue = True, False
+        defaults = b"".join([b"%b: %b\r\n" % header for header in cycle.default_headers])
+        close = b"" if cycle.keep_alive else b"connection: close\r\n"
+        if not self.transport.is_closing():
+            head = (STATUS_LINE[status], defaults, headers.encode(), close)
+            self.transport.write(b"%b%b%b%b\r\n%b" % (*head, body))
 
 
 class Connection(HttpToolsProtocol):
-    """Connection that adds its transport to the `state` of each request's scope, as `transport`.
+    """Connection that adds the `exchange` of each request to the `state` of its scope, and `abort` of the transport.
 
     A client has `patience` seconds to send the head of a request, of at most `MAX_HEAD_BYTES`; otherwise the connection
     is closed, after a 431 if the head is too large.
@@ -87,11 +90,10 @@ class Connection(HttpToolsProtocol):
         self._waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Store the transport of the new connection."""
-        self._buffered = BufferedTransport(transport)
-        super().connection_made(self._buffered)  # type: ignore[arg-type]
+        """Expect the head of the first request."""
+        super().connection_made(transport)
         # Copied into the `state` of every request on this connection.
-        self.app_state = {**self.app_state, "transport": self._buffered}
+        self.app_state = {**self.app_state, "abort": transport.abort}
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -113,13 +115,15 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Stop the timeout of the head; the body has its own."""
-        self._in_head = self._buffered.arrived = False
+        self._in_head = False
         self._stop_waiting()
         super().on_headers_complete()
+        if self.cycle is not None and self.cycle.scope is self.scope:  # no upgrade
+            self.scope["state"]["exchange"] = Exchange(self.cycle)
 
     def on_message_complete(self) -> None:
         """Expect the head of the next request."""
-        self._in_head, self._head, self._buffered.arrived = True, 0, True
+        self._in_head, self._head = True, 0
         super().on_message_complete()
 
     def _should_upgrade(self) -> bool:
@@ -136,7 +140,7 @@ class Connection(HttpToolsProtocol):
             self._waiting = None
 
 
-def sink(transport: BufferedTransport, limit: int) -> Callable[[bytes], None]:
+def sink(exchange: Exchange, limit: int) -> Callable[[bytes], None]:
     """Return a function that writes chunks of a started response directly to the transport.
 
     It takes a tenth of the time of a task that wakes up for each chunk. A client with more than `limit` unread bytes is
@@ -144,16 +148,14 @@ def sink(transport: BufferedTransport, limit: int) -> Callable[[bytes], None]:
     """
 
     def send(data: bytes) -> None:
-        if transport.is_closing():
-            return  # the stream is about to be closed
-        transport.write(b"%x\r\n%b\r\n" % (len(data), data))
-        if transport.get_write_buffer_size() > limit:
-            transport.abort()
+        exchange.write_chunk(data)
+        if exchange.transport.get_write_buffer_size() > limit:
+            exchange.transport.abort()
 
     return send
 
 
-def watch_stalls(transport: BufferedTransport, seconds: float) -> None:
+def watch_stalls(transport: asyncio.Transport, seconds: float) -> None:
     """Disconnect the client if it reads nothing of the unsent data for that many seconds; on the server's loop."""
     before = transport.get_write_buffer_size()
     if not before:
