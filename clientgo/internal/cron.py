@@ -28,8 +28,7 @@ DESCRIPTORS = {
 }
 """Schedules that have a name."""
 
-_DAY_SECONDS = 24 * 3600
-_YEARS = 5  # a schedule such as 30 February has no time
+_YEARS = 5  # of which the last is looked at to its end; a schedule such as 30 February has no time
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +64,14 @@ def times_after(schedule: str, zone: tzinfo, after: float) -> Iterator[float]:
     """
     fields = _fields(_resolved(schedule))
     moment = (int(after) // 60 + 1) * 60
-    limit = moment + _YEARS * 366 * _DAY_SECONDS
+    local = datetime.fromtimestamp(moment, zone)
+    last = local.year + _YEARS if _has_times(fields) else 0
     # Steps in absolute time: a local time that is skipped in spring never comes, and one in autumn comes twice.
-    while moment < limit:
-        local = datetime.fromtimestamp(moment, zone)
+    while local.year <= last:
         if not _day_matches(fields, local):
             midnight = local.replace(hour=0, minute=0, fold=0) + timedelta(days=1)
+            if local.month not in fields[3]:
+                midnight = _month_of(midnight + timedelta(days=31 - local.day))
             moment = max(moment + 60, int(midnight.timestamp()))
         elif local.hour not in fields[1]:
             moment += 3600 - 60 * local.minute
@@ -78,17 +79,20 @@ def times_after(schedule: str, zone: tzinfo, after: float) -> Iterator[float]:
             if local.minute in fields[0]:
                 yield float(moment)
             moment += 60
+        local = datetime.fromtimestamp(moment, zone)
 
 
 def _times_until(schedule: str, zone: tzinfo, until: float) -> Iterator[float]:
     """Yield the times of a schedule until `until`, the last one first."""
     fields = _fields(_resolved(schedule))
     moment = int(until // 60) * 60
-    limit = moment - _YEARS * 366 * _DAY_SECONDS
-    while moment > limit:
-        local = datetime.fromtimestamp(moment, zone)
+    local = datetime.fromtimestamp(moment, zone)
+    first = local.year - _YEARS if _has_times(fields) else local.year + 1
+    while local.year >= first:
         if not _day_matches(fields, local):
             midnight = local.replace(hour=0, minute=0, fold=0)
+            if local.month not in fields[3]:
+                midnight = _month_of(midnight)
             moment = min(moment, int(midnight.timestamp())) - 60
         elif local.hour not in fields[1]:
             moment -= 60 + 60 * local.minute
@@ -96,6 +100,17 @@ def _times_until(schedule: str, zone: tzinfo, until: float) -> Iterator[float]:
             if local.minute in fields[0]:
                 yield float(moment)
             moment -= 60
+        local = datetime.fromtimestamp(moment, zone)
+
+
+def _has_times(fields: tuple[frozenset[int], ...]) -> bool:
+    """Return whether a selected day has times: as in robfig/cron, a comma alone is a field without values."""
+    return bool(fields[0] and fields[1] and fields[3])
+
+
+def _month_of(moment: datetime) -> datetime:
+    """Return the first day of a moment's month."""
+    return moment.replace(day=1)
 
 
 def _resolved(schedule: str) -> str:

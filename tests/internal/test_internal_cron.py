@@ -1,6 +1,6 @@
 """Times of cron schedules, in both directions."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -28,7 +28,11 @@ moments = st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1)).map(lambda mo
         ("@daily", datetime(2026, 11, 23, tzinfo=UTC), datetime(2026, 11, 24, tzinfo=UTC)),
         ("0 12 * * *", datetime(2026, 11, 22, 12, tzinfo=UTC), datetime(2026, 11, 23, 12, tzinfo=UTC)),
         ("0 0 29 2 *", datetime(2024, 2, 29, tzinfo=UTC), datetime(2028, 2, 29, tzinfo=UTC)),
+        ("0 0 31 1 *", datetime(2026, 1, 31, tzinfo=UTC), datetime(2027, 1, 31, tzinfo=UTC)),
+        ("0 0 1 12 *", datetime(2025, 12, 1, tzinfo=UTC), datetime(2026, 12, 1, tzinfo=UTC)),
         ("0 0 31 2 *", None, None),
+        (", * * * *", None, None),
+        ("* * * , *", None, None),
     ],
 )
 def test_last_and_next_time_of_a_schedule(text: str, last: datetime | None, following: datetime | None) -> None:
@@ -36,6 +40,24 @@ def test_last_and_next_time_of_a_schedule(text: str, last: datetime | None, foll
     assert schedule.last_until(MONDAY) == last
     assert schedule.next_after(MONDAY) == following
     assert schedule.last_until(MONDAY + timedelta(microseconds=1)) == last
+
+
+def test_schedule_without_times_is_decided_without_looking_at_each_day() -> None:
+    looked: list[datetime] = []
+
+    class CountingZone(tzinfo):
+        def utcoffset(self, moment: datetime | None) -> timedelta:
+            looked.extend([moment] if moment else [])
+            return timedelta(0)
+
+        def dst(self, _: datetime | None) -> timedelta:
+            return timedelta(0)
+
+        def tzname(self, _: datetime | None) -> str:
+            return "counting"
+
+    assert CronSchedule("0 0 31 2 *", CountingZone()).next_after(MONDAY) is None
+    assert len(looked) < 1000, "of 1,900 days"
 
 
 @given(schedules, moments)

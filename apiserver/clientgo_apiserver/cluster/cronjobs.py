@@ -12,6 +12,7 @@ from clientgo_apiserver.storage.stored import Key, name_of
 CRON_JOBS: Key = ("batch", "cronjobs")
 _SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 _ACTIVE = "Not starting job because prior execution is running and concurrency policy is Forbid"
+_NEVER = "invalid schedule: {} : time difference between two schedules is less than 1 second"
 _MANY = 100  # missed times
 _TOO_MANY = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
 
@@ -59,6 +60,8 @@ class CronJobController(WorkloadController):
         deadline = spec.get("startingDeadlineSeconds")
         if deadline is not None:
             latest, missed = latest_time(schedule, zone, max(since, now - float(deadline)), now)
+        if following is None:  # such as 31 February
+            self._events.record(obj, "InvalidSchedule", _NEVER.format(schedule), kind="Warning")
         if missed > _MANY:
             self._events.record(obj, "TooManyMissedTimes", _TOO_MANY, kind="Warning")
         return latest, following

@@ -20,3 +20,12 @@ def test_reference_to_an_active_job_stays_as_it_was_when_the_job_began() -> None
     assert len(actives) == 1, "one write when the Job begins"
     assert "active" not in written[-1]["status"]
     assert "lastSuccessfulTime" in written[-1]["status"]
+
+
+def test_schedule_that_never_fires_is_an_event() -> None:
+    cluster = PodCluster()
+    spec = {"schedule": "0 0 31 2 *", "jobTemplate": {"spec": {"template": POD}}}
+    cluster.create(CRON_JOBS, {"metadata": {"name": "c"}, "spec": spec})
+    [event] = [each for each in cluster.store.list(("", "events")) if each["involvedObject"]["kind"] == "CronJob"]
+    assert (event["type"], event["reason"]) == ("Warning", "InvalidSchedule")
+    assert event["message"].startswith("invalid schedule: 0 0 31 2 * : ")
