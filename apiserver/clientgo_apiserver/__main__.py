@@ -37,9 +37,10 @@ _MANY = 100  # CRDs; they take some seconds
 def run(arguments: Sequence[str] | None = None, *, prog: str = "python -m clientgo_apiserver") -> int:
     """Run the server as the main program of this process until SIGINT or SIGTERM; return the exit code."""
     # Stored objects and loaded modules have no cycles; scanning them is a tenth of the time of a write. Only here: a
-    # program that imports the server decides about its own garbage collection.
+    # program that imports the server decides about its own garbage collection. The second generation is small, because
+    # clients wait while it is scanned: 10 ms.
     gc.freeze()
-    gc.set_threshold(10_000, 50, 100)
+    gc.set_threshold(5_000, 10, 1_000)
     return main(arguments, prog=prog)
 
 

@@ -1,8 +1,10 @@
 """DaemonSets: one pod on each node that the template selects and tolerates."""
 
+from functools import partial
+
 from clientgo_apiserver.cluster.daemonrollout import DaemonRollout, pods_by_node
 from clientgo_apiserver.cluster.placement import matches_node, tolerates
-from clientgo_apiserver.cluster.podcontrol import PODS, split_available
+from clientgo_apiserver.cluster.podcontrol import BURST, PODS, split_available
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
 from clientgo_apiserver.controllers.base import is_deleting
 from clientgo_apiserver.controllers.deployments import DAEMON_SETS, NODES
@@ -59,11 +61,10 @@ class DaemonSetController(RevisionedController):
         plan = rollout.manage()
         if not any(plan) and (obj["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate") == "RollingUpdate":
             plan = rollout.roll()
-        for pod in plan.delete:
-            self._delete(pod)
+        deletions = [partial(self._delete_stored, pod) for pod in plan.delete]
+        creations = [partial(self._create, obj, template, node, digest) for node in plan.create]
         try:
-            for node in plan.create:
-                self._create(obj, template, node, digest)
+            self._run_steps(obj, [*deletions, *creations][:BURST])
         finally:  # a pod may be rejected
             self._write(obj, selected, nodes, digest)
         self._trim_revisions(obj, revisions, {hash_of(pod) for pod in children})

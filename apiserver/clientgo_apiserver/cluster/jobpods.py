@@ -1,6 +1,6 @@
 """Pods of Jobs: which have ended, what a pod failure policy says about them, and the completion indexes they have."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from clientgo_apiserver.cluster.podcontrol import FINISHED, deletion_rank, phase_of, seconds_of
@@ -15,15 +15,22 @@ IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-failure-count"
 
 
 class JobTally(NamedTuple):
-    """A Job's pods that have ended and are not counted yet, and its status with them."""
+    """A Job's pods that have ended and are not counted yet, and its status with all of them."""
 
     status: Object
     failures: int
     """Failures of the Job with those that its status does not have yet."""
     succeeded: list[Object]
     failed: list[Object]
+    counting: set[str]
+    """Uids of the failed pods that count as failures."""
     replaceable: dict[int, Object]
     """Failed pods by their index, which stay tracked until their replacements continue their numbers of failures."""
+
+
+def uid_of(pod: Object) -> str:
+    """Return the uid of a pod."""
+    return str(pod["metadata"]["uid"])
 
 
 def is_tracked(pod: Object) -> bool:
@@ -69,8 +76,9 @@ def tally(obj: Object, pods: list[Object], active: list[Object]) -> JobTally:
     else:
         status["succeeded"] = (int(before.get("succeeded") or 0) + len(succeeded)) or None
     failures = int(before.get("failed") or 0) + len(counted)
-    status["failed"] = (failures - sum(pod in counted for pod in replaceable.values())) or None
-    return JobTally(status, failures, succeeded, failed, replaceable)
+    counting = set(map(uid_of, counted))
+    status["failed"] = (failures - sum(uid_of(pod) in counting for pod in replaceable.values())) or None
+    return JobTally(status, failures, succeeded, failed, counting, replaceable)
 
 
 def _fails_index(spec: Object, pod: Object) -> bool:
@@ -109,11 +117,14 @@ def index_of(pod: Object) -> int:
     return int(text) if text.isdecimal() else -1
 
 
-def misplaced(spec: Object, pods: Iterable[Object]) -> list[Object]:
+def misplaced(spec: Object, pods: Sequence[Object]) -> list[Object]:
     """Return the pods of an indexed Job whose index is out of range or has another pod."""
     if spec.get("completionMode") != "Indexed":
         return []
     numbers, used, surplus = range(int(spec.get("completions") or 0)), set(), []
+    indexes = {index_of(pod) for pod in pods}
+    if len(indexes) == len(pods) and all(index in numbers for index in indexes):
+        return []  # sorting the pods of a large Job takes long
     for pod in sorted(pods, key=deletion_rank, reverse=True):
         index = index_of(pod)
         if index not in numbers or index in used:

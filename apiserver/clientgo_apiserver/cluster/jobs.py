@@ -7,6 +7,7 @@ has ended. One with another `managedBy` is left to its controller.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -25,12 +26,14 @@ from clientgo_apiserver.cluster.jobpods import (
     restarts_exceed,
     success_policy,
     tally,
+    uid_of,
 )
 from clientgo_apiserver.cluster.owned import Owned, controller_of
 from clientgo_apiserver.cluster.podcontrol import (
-    BATCH,
+    BURST,
     FINISHED,
     PODS,
+    SLICE,
     WorkloadController,
     deletion_rank,
     phase_of,
@@ -54,6 +57,7 @@ from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
+_SETTLED = 20  # pods that one sync counts: each is written
 _BACKOFF_SECONDS, _MAX_BACKOFF_SECONDS = 10.0, 600.0
 _UNLIMITED = 2**31 - 1
 _TARGETS = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}
@@ -142,30 +146,35 @@ class JobController(WorkloadController):
         if obj["spec"].get("managedBy", OURS) != OURS:
             return
         if end_of(obj) is not None:
-            for pod in children:
-                self._untrack(pod)
+            self._run_steps(obj, [partial(self._untrack, pod) for pod in children if is_tracked(pod)])
             self._expire(obj)
             return
         active = _active(children)
         counted = tally(obj, children, active)
-        backoff = self._backoffs.setdefault(obj["metadata"]["uid"], _Backoff())
-        if obj["spec"].get("backoffLimitPerIndex") is None:  # else the pods of each index have their own delay
-            backoff.note(map(ended_at, counted.succeeded), map(ended_at, counted.failed))
         status = dict(counted.status)
         outcome = self._outcome(obj, counted, children, active)
-        ended = [*counted.succeeded, *counted.failed]
-        settled = [pod for pod in ended if pod not in counted.replaceable.values()]
+        replaceable = set(map(uid_of, counted.replaceable.values()))
+        ended = [pod for pod in (*counted.succeeded, *counted.failed) if uid_of(pod) not in replaceable]
+        settled, later = ended[:_SETTLED], ended[_SETTLED:]
+        backoff = self._backoffs.setdefault(obj["metadata"]["uid"], _Backoff())
+        if obj["spec"].get("backoffLimitPerIndex") is None:  # else the pods of each index have their own delay
+            backoff.note(*(map(ended_at, pods) for pods in _by_outcome(settled)))
         try:
             if outcome is not None:
-                settled = self._stop(obj, status, outcome, counted, children)
+                settled, later = self._stop(obj, outcome, counted, children)
             elif obj["spec"].get("suspend"):
                 self._suspend(obj, status, active)
             else:
                 self._continue(obj, status, counted, children)
         finally:  # a pod may be rejected
-            self._write(obj, status, outcome)
-            for pod in children if is_deleting(obj) else settled:
+            self._count(obj, status, counted, settled)
+            self._write(obj, status, outcome, is_counted=not later)
+            for pod in settled:
                 self._untrack(pod)
+            if is_deleting(obj):
+                self._run_steps(obj, [partial(self._untrack, pod) for pod in children if is_tracked(pod)])
+            elif later:
+                self._schedule(*name_of(obj))
 
     def _outcome(self, obj: Object, counted: JobTally, pods: list[Object], active: list[Object]) -> JobEnd | None:
         """Return how the Job ends, or None. An outcome that was decided before stays."""
@@ -190,21 +199,31 @@ class JobController(WorkloadController):
         return JobEnd("Complete", *SUCCESS) if is_complete else None
 
     def _stop(
-        self, obj: Object, status: Object, outcome: JobEnd, counted: JobTally, children: list[Object]
-    ) -> list[Object]:
-        """Delete active pods, and count those of a Job that fails; return the pods that are counted now."""
+        self, obj: Object, outcome: JobEnd, counted: JobTally, children: list[Object]
+    ) -> tuple[list[Object], list[Object]]:
+        """Delete active pods, and count those of a Job that fails; return the pods to count now, and the others."""
         active = _active(children)
-        for pod in active[:BATCH]:
-            self._delete(pod)
-        if len(active) > BATCH:
-            self._schedule(*name_of(obj))
-        uncounted = {pod["metadata"]["uid"] for pod in active[BATCH:]}
-        settled = [pod for pod in children if is_tracked(pod) and pod["metadata"]["uid"] not in uncounted]
-        failures = counted.failures
+        self._run_steps(obj, [partial(self._delete_stored, pod) for pod in active[:BURST]])
+        running = set(map(uid_of, active[SLICE:]))
+        settled = [pod for pod in children if is_tracked(pod) and uid_of(pod) not in running]
         if outcome.kind == "Failed":
-            failures += sum(phase_of(pod) not in FINISHED and pod not in counted.failed for pod in settled)
-        status["failed"] = failures or None
-        return settled
+            ended = {*map(uid_of, counted.failed)}
+            counted.counting.update(
+                uid_of(pod) for pod in settled if phase_of(pod) not in FINISHED and uid_of(pod) not in ended
+            )
+        return settled[:_SETTLED], settled[_SETTLED:]
+
+    def _count(self, obj: Object, status: Object, counted: JobTally, settled: list[Object]) -> None:
+        """Set the counts in the status to those before and the pods that are counted now.
+
+        As in Kubernetes, many pods that end together are counted one portion after the other.
+        """
+        before = obj.get("status") or {}
+        failed = sum(uid_of(pod) in counted.counting for pod in settled)
+        status["failed"] = (int(before.get("failed") or 0) + failed) or None
+        if obj["spec"].get("completionMode") != "Indexed":  # else they are those of the completed indexes
+            succeeded = sum(phase_of(pod) == "Succeeded" for pod in settled)
+            status["succeeded"] = (int(before.get("succeeded") or 0) + succeeded) or None
 
     def _suspend(self, obj: Object, status: Object, active: list[Object]) -> None:
         self._remove(obj, active)
@@ -236,7 +255,8 @@ class JobController(WorkloadController):
         surplus = misplaced(spec, active)
         superfluous = {*map(id, surplus)}
         remaining = [pod for pod in active if id(pod) not in superfluous]
-        surplus += sorted(remaining, key=deletion_rank)[: max(0, len(remaining) - target)]
+        if len(remaining) > target:
+            surplus += sorted(remaining, key=deletion_rank)[: len(remaining) - max(0, target)]
         if surplus:
             self._remove(obj, surplus)
             return
@@ -244,17 +264,19 @@ class JobController(WorkloadController):
         missing = target - len(occupied)
         if missing <= 0:
             return
-        # Only the pods of the next batch matter, of up to 2**31, unless indexes have delays of their own.
-        needed = missing if counted.replaceable else min(missing, BATCH + 1)
+        # Only the pods of the next burst matter, of up to 2**31, unless indexes have delays of their own.
+        creatable = self._creatable(obj)
+        needed = missing if counted.replaceable else min(missing, creatable)
         indexes: list[int | None] = [None] * needed
         if spec.get("completionMode") == "Indexed":
             indexes = [*islice(free_indexes(spec, status, occupied), needed)]
         now, dues = self._state.clock.time(), {index: self._creatable_at(obj, counted, index) for index in indexes}
-        for index in [index for index in indexes if dues[index] <= now][:BATCH]:
-            self._create(obj, index, counted.replaceable.get(-1 if index is None else index))
         self._again_at(min((due for due in dues.values() if due > now), default=None), *name_of(obj))
-        if len(indexes) > BATCH:
-            self._continue_soon(obj, len(children))
+        replaced = counted.replaceable
+        due = [index for index in indexes if dues[index] <= now][:creatable]
+        self._run_steps(
+            obj, [partial(self._create, obj, index, replaced.get(-1 if index is None else index)) for index in due]
+        )
 
     def _creatable_at(self, obj: Object, counted: JobTally, index: int | None) -> float:
         """Return the time from which a pod may be created, which is delayed after failures."""
@@ -286,11 +308,10 @@ class JobController(WorkloadController):
 
     def _remove(self, obj: Object, pods: list[Object]) -> None:
         """Delete pods that are not counted as failures."""
-        for pod in pods[:BATCH]:
-            self._untrack(pod)
-            self._delete(pod)
-        if len(pods) > BATCH:
-            self._schedule(*name_of(obj))
+        self._run_steps(
+            obj,
+            [step for pod in pods[:BURST] for step in (partial(self._untrack, pod), partial(self._delete_stored, pod))],
+        )
 
     def _untrack(self, pod: Object) -> None:
         stored = self._store.get(PODS, *name_of(pod))
@@ -303,13 +324,14 @@ class JobController(WorkloadController):
         seconds, started = obj["spec"].get("activeDeadlineSeconds"), (obj.get("status") or {}).get("startTime")
         return None if seconds is None or not started else seconds_of(started) + float(seconds)
 
-    def _write(self, obj: Object, status: Object, outcome: JobEnd | None) -> None:
-        """Write the status with the pods that remain; a Job ends once there are none."""
+    def _write(self, obj: Object, status: Object, outcome: JobEnd | None, *, is_counted: bool) -> None:
+        """Write the status with the pods that remain; a Job ends once there are none, and all have been counted."""
         pods = self._owned.by(obj, PODS)
         active, terminating = _active(pods), _terminating(pods)
         counts = {"active": len(active) or None, "ready": sum(map(is_pod_ready, active))}
         if outcome is not None:
-            kinds = [_TARGETS[outcome.kind], *(() if active or terminating else (outcome.kind,))]
+            is_over = is_counted and not active and not terminating
+            kinds = [_TARGETS[outcome.kind], *((outcome.kind,) if is_over else ())]
             new = [kind for kind in kinds if not condition_of(obj, kind)]
             reason = outcome.reason, outcome.message
             status["conditions"] = [
@@ -335,6 +357,15 @@ class JobController(WorkloadController):
             self._again_at(ended + float(seconds), *name_of(obj))
             return
         self._internal.delete(JOBS, *name_of(obj), uid=obj["metadata"]["uid"], propagation="Foreground")
+
+
+def _by_outcome(pods: Iterable[Object]) -> tuple[list[Object], list[Object]]:
+    """Return the pods that succeeded, and the others."""
+    succeeded: list[Object] = []
+    failed: list[Object] = []
+    for pod in pods:
+        (succeeded if phase_of(pod) == "Succeeded" else failed).append(pod)
+    return succeeded, failed
 
 
 def _active(pods: Iterable[Object]) -> list[Object]:

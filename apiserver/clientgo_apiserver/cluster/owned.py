@@ -59,6 +59,10 @@ class Owned:
         """Return the objects of that key that `owner` controls, by name."""
         return self._stored(key, self._by_uid.get((key, owner["metadata"]["uid"]), ()))
 
+    def count(self, uid: str, key: Key) -> int:
+        """Return the number of objects of that key whose controller has this uid."""
+        return len(self._by_uid.get((key, uid), ()))
+
     def orphans(self, key: Key, namespace: str) -> list[Object]:
         """Return the objects of that key without a controller, by name."""
         return self._stored(key, self._orphans.get((key, namespace), ()))

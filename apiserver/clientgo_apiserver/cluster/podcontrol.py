@@ -1,10 +1,12 @@
 """Base class of the controllers of workloads: claims, creates and deletes the objects that they control.
 
 As in Kubernetes, a workload adopts objects without a controller that its selector matches, and releases those that it
-no longer matches. Replicas are created in batches, so that a large workload does not delay requests.
+no longer matches. Replicas are created in bursts, as by kube-controller-manager, a few in each turn of the event loop.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -22,11 +24,22 @@ PODS: Key = ("", "pods")
 FINISHED = ("Succeeded", "Failed")
 """Phases of pods that have ended."""
 
-BATCH = 25
-"""Replicas created or deleted in one turn of the event loop."""
+SLICE = 5
+"""Pods created or deleted in a row, while other clients wait."""
+BURST = 500
+"""Pods created or deleted by one sync, as by kube-controller-manager."""
 
-_MANY, _PAUSE_SECONDS = 500, 0.001  # for each pod, because all are looked at
+_PACED = 25  # pods of a sync if a workload has more than a burst
+_PAUSE_SECONDS = 0.001  # between its syncs, for each child, because all are looked at
 _RETRY_SECONDS, _MAX_RETRY_SECONDS = 0.1, 60.0
+
+
+@dataclass(slots=True)
+class _Burst:
+    """Creations and deletions of a sync of `obj` that have not run yet."""
+
+    obj: Object
+    steps: deque[Callable[[], object]]
 
 
 class WorkloadController(InternalController):
@@ -48,6 +61,7 @@ class WorkloadController(InternalController):
         self._owned = owned
         self._events = ComponentEvents(internal.state, f"{self._kind.lower()}-controller")
         self._failures: dict[tuple[str, ...], int] = {}
+        self._bursts: dict[tuple[str, ...], _Burst] = {}
         # Time and timer of the next sync of an object that no change will cause.
         self._wakeups: dict[tuple[str, ...], tuple[float, Handle]] = {}
 
@@ -64,7 +78,7 @@ class WorkloadController(InternalController):
             for obj in (old, new):
                 owner = controller_of(obj)
                 if owner is not None and owner.get("kind") == self._kind and obj is not None:
-                    self._schedule(obj["metadata"]["namespace"], owner["name"])
+                    self._follow(str(owner["uid"]), obj["metadata"]["namespace"], owner["name"])
             if new is not None and controller_of(new) is None and _may_be_adopted(old, new):
                 for workload in self._store.list(self._key, new["metadata"]["namespace"]):
                     if self._selects(workload, new):
@@ -72,7 +86,8 @@ class WorkloadController(InternalController):
 
     def _sync(self, *names: str) -> None:
         obj = self._store.get(self._key, *names)
-        if obj is None:
+        burst = self._bursts.pop(names, None)
+        if obj is None or (burst is not None and self._continues(burst, obj)):
             return
         try:
             self._reconcile(obj, self._claimed(obj))
@@ -89,12 +104,57 @@ class WorkloadController(InternalController):
         delay = min(_RETRY_SECONDS * 2**failures, _MAX_RETRY_SECONDS)
         self._again_at(self._state.clock.time() + delay, *names)
 
-    def _continue_soon(self, obj: Object, count: int) -> None:
-        """Sync again after a batch: at once, or, of a workload with many pods, at the pace of a real controller."""
-        if count < _MANY:
-            self._schedule(*name_of(obj))
+    def _follow(self, uid: str, *names: str) -> None:
+        """Sync a workload because of a child: soon, or, if it has many, at about the pace of a real controller."""
+        count = self._owned.count(uid, self._child)
+        if count < BURST:
+            self._schedule(*names)
         else:
-            self._again_at(self._state.clock.time() + count * _PAUSE_SECONDS, *name_of(obj))
+            self._again_at(self._state.clock.time() + count * _PAUSE_SECONDS, *names)
+
+    def _run_steps(self, obj: Object, steps: Iterable[Callable[[], object]]) -> None:
+        """Run what a sync has decided, some steps now and the others in later turns, and sync again after the last.
+
+        The others are dropped if the workload changes or a step is rejected.
+        """
+        running = self._bursts.get(name_of(obj))
+        if running is not None:
+            running.steps.extend(steps)
+        elif remaining := deque(steps):
+            self._bursts[name_of(obj)] = _Burst(obj, remaining)
+            self._advance(self._bursts[name_of(obj)])
+
+    def _advance(self, burst: _Burst) -> None:
+        names = name_of(burst.obj)
+        for _ in range(min(SLICE, len(burst.steps))):
+            try:
+                burst.steps.popleft()()
+            except ApiFailure:
+                self._bursts.pop(names, None)
+                raise
+        if burst.steps:
+            self._schedule(*names)
+        else:
+            self._bursts.pop(names, None)
+
+    def _continues(self, burst: _Burst, obj: Object) -> bool:
+        """Run the next steps of a burst; return whether there is nothing else to do now."""
+        if burst.obj["metadata"]["uid"] != obj["metadata"]["uid"] or _desired(burst.obj) != _desired(obj):
+            return False
+        self._bursts[name_of(obj)] = burst
+        try:
+            self._advance(burst)
+        except ApiFailure as failure:
+            if failure.code >= 500:
+                raise
+            return False  # the sync that follows is rejected too, and shows it
+        if not burst.steps:
+            self._follow(obj["metadata"]["uid"], *name_of(obj))
+        return True
+
+    def _creatable(self, obj: Object) -> int:
+        """Return how many pods a sync may create."""
+        return BURST if self._owned.count(obj["metadata"]["uid"], self._child) < BURST else _PACED
 
     def _again_at(self, due: float | None, *names: str) -> None:
         """Sync again at that time, in seconds since the epoch, or earlier: each sync tells when the next is due."""
@@ -165,6 +225,12 @@ class WorkloadController(InternalController):
             raise
         self._record(created, "SuccessfulCreate")
         return created
+
+    def _delete_stored(self, child: Object) -> None:
+        """Delete a child, unless it has gone since the sync began."""
+        stored = self._store.get(self._child, *name_of(child))
+        if stored is not None and stored["metadata"]["uid"] == child["metadata"]["uid"] and not is_deleting(stored):
+            self._delete(child)
 
     def _delete(self, child: Object) -> None:
         self._internal.delete(self._child, *name_of(child), uid=child["metadata"]["uid"])

@@ -1,10 +1,12 @@
 """ReplicaSets and ReplicationControllers: as many pods as `spec.replicas`."""
 
 from collections import Counter
+from functools import partial
+from itertools import repeat
 
 from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import (
-    BATCH,
+    BURST,
     FINISHED,
     PODS,
     WorkloadController,
@@ -49,15 +51,13 @@ class ReplicaSetController(WorkloadController):
             raise failure
 
     def _manage(self, obj: Object, pods: list[Object], missing: int) -> None:
-        for _ in range(min(missing, BATCH)):
-            self._create_pod(self._pod(obj, obj["spec"]["template"]))
-        if missing < 0:
+        if missing > 0:
+            create = partial(self._create_pod, self._pod(obj, obj["spec"]["template"]))
+            self._run_steps(obj, repeat(create, min(missing, self._creatable(obj))))
+        else:
             crowds = Counter(pod["spec"].get("nodeName") for pod in self._related(obj))
             ranked = sorted(pods, key=lambda pod: deletion_rank(pod, crowds[pod["spec"].get("nodeName")]))
-            for pod in ranked[: min(-missing, BATCH)]:
-                self._delete(pod)
-        if abs(missing) > BATCH:
-            self._continue_soon(obj, len(pods) if missing > 0 else 0)
+            self._run_steps(obj, [partial(self._delete_stored, pod) for pod in ranked[: min(-missing, BURST)]])
 
     def _related(self, obj: Object) -> list[Object]:
         """Return the pods of the ReplicaSet and of others with its controller."""
@@ -68,7 +68,8 @@ class ReplicaSetController(WorkloadController):
     def _count(self, obj: Object, pods: list[Object], terminating: int, failure: tuple[str, str] | None) -> None:
         template_labels = (obj["spec"]["template"].get("metadata") or {}).get("labels") or {}
         ready, available, due = split_available(pods, obj["spec"], self._state.clock.time())
-        labeled = sum(selects({"matchLabels": template_labels}, pod["metadata"].get("labels") or {}) for pod in pods)
+        required = template_labels.items()
+        labeled = sum(required <= (pod["metadata"].get("labels") or {}).items() for pod in pods)
         self._update_status(
             obj,
             {

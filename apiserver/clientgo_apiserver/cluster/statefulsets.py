@@ -5,10 +5,12 @@ With `OrderedReady`, a pod is created once all before it are available, and remo
 time; with `OnDelete`, a pod gets the new template when it is deleted.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from clientgo_apiserver.cluster.podcontrol import (
-    BATCH,
+    BURST,
     FINISHED,
     PODS,
     available_at,
@@ -63,43 +65,42 @@ class StatefulSetController(RevisionedController):
         self, obj: Object, pods: dict[int, Object], templates: dict[str, Object], revisions: tuple[str, str]
     ) -> bool:
         """Create, replace and remove pods; return whether a rolling update may go on."""
-        is_ordered, ordinals, created = not _is_parallel(obj), _ordinals(obj), 0
+        is_ordered, ordinals, creatable = not _is_parallel(obj), _ordinals(obj), self._creatable(obj)
+        steps: list[Callable[[], object]] = []
+        is_waiting = False
         for ordinal in ordinals:
             pod = pods.get(ordinal)
-            if pod is None:
-                if created == BATCH:
-                    self._continue_soon(obj, len(pods))
-                    return False
+            if len(steps) == creatable:
+                is_waiting = True
+            elif pod is None:
                 revision = revisions[ordinal >= ordinals.start + _partition(obj)]
-                self._create(obj, ordinal, templates[revision], revision)
-                created += 1
+                steps.append(partial(self._create, obj, ordinal, templates[revision], revision))
             elif phase_of(pod) in FINISHED and not is_deleting(pod):
-                self._delete(pod)  # it is created again once it is gone
-            if is_ordered and not self._is_available(obj, pod):
-                return False
-            if pod is not None:
+                steps.append(partial(self._delete_stored, pod))  # it is created again once it is gone
+            is_waiting = is_waiting or (is_ordered and not self._is_available(obj, pod))
+            if is_waiting:
+                break
+            if pod is not None and obj["spec"].get("volumeClaimTemplates"):
                 self._set_claim_owners(obj, pod)
+        self._run_steps(obj, steps)
+        if is_waiting:
+            return False
         return self._remove_surplus(obj, {ordinal: pods[ordinal] for ordinal in pods if ordinal not in ordinals})
 
     def _remove_surplus(self, obj: Object, pods: dict[int, Object]) -> bool:
         """Remove pods that were scaled away, from the highest ordinal; return whether a rolling update may go on."""
-        is_ordered, surplus, deleted = not _is_parallel(obj), sorted(pods, reverse=True), 0
+        is_ordered, surplus = not _is_parallel(obj), sorted(pods, reverse=True)
         first_unavailable = next((each for each in reversed(surplus) if not self._is_available(obj, pods[each])), None)
         for ordinal in surplus:
             self._set_claim_owners(obj, pods[ordinal])
-        for ordinal in surplus:
-            pod = pods[ordinal]
-            if is_ordered and ordinal != first_unavailable and not self._is_available(obj, pod):
-                return False
-            if not is_deleting(pod):
-                self._delete(pod)
-                deleted += 1
-            if is_ordered:
-                return False  # one at a time
-            if deleted == BATCH:
-                self._schedule(*name_of(obj))
-                return False
-        return True
+        if is_ordered and surplus:  # one at a time
+            pod = pods[surplus[0]]
+            if surplus[0] == first_unavailable or self._is_available(obj, pod):
+                self._delete_stored(pod)
+            return False
+        remaining = [pods[ordinal] for ordinal in surplus if not is_deleting(pods[ordinal])]
+        self._run_steps(obj, [partial(self._delete_stored, pod) for pod in remaining[:BURST]])
+        return len(remaining) <= BURST
 
     def _create(self, obj: Object, ordinal: int, template: Object, revision: str) -> None:
         name = f"{obj['metadata']['name']}-{ordinal}"
@@ -184,12 +185,11 @@ class StatefulSetController(RevisionedController):
             and hash_of(pods[ordinal]) != update
         ]
         if _is_parallel(obj):
-            for ordinal in old:
-                if ordinal not in available:
-                    self._delete(pods[ordinal])
+            unavailable = [pods[ordinal] for ordinal in old if ordinal not in available]
+            self._run_steps(obj, [partial(self._delete_stored, pod) for pod in unavailable[:BURST]])
             old = [ordinal for ordinal in old if ordinal in available]
-        for ordinal in old[: max(0, max(1, limit) - len(ordinals) + len(available))]:
-            self._delete(pods[ordinal])
+        leaving = old[: max(0, max(1, limit) - len(ordinals) + len(available))]
+        self._run_steps(obj, [partial(self._delete_stored, pods[ordinal]) for ordinal in leaving[:BURST]])
 
     def _is_available(self, obj: Object, pod: Object | None) -> bool:
         if pod is None or is_deleting(pod) or phase_of(pod) != "Running":

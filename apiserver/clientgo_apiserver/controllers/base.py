@@ -75,7 +75,9 @@ class InternalController:
             if self._unsubscribe is not None:
                 callback(*args)
 
-        return self._state.scheduler.call_later(seconds, self._state.call_with_retry, call)
+        return self._state.scheduler.call_later(
+            seconds, self._state.call_soon, call
+        )  # not many in one turn of the loop
 
     def _now(self) -> str:
         return timestamp(self._state.clock)

@@ -24,7 +24,7 @@ FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 """The finalizers that record how an owner is deleted."""
 
 _DEFINITIONS: Key = ("apiextensions.k8s.io", "customresourcedefinitions")
-_BATCH = 64  # items per turn of the event loop, so that a large collection does not delay requests
+_BATCH = 10  # items per turn of the event loop, so that a large collection does not delay requests
 _MAX_DELETED = 4096  # deleted owners, for dependents that are created after the owner's kind was removed
 _RETRY_SECONDS, _RETRIES = 0.05, 8
 

@@ -149,9 +149,11 @@ def selects(selector: Any, labels: Mapping[str, str]) -> bool:
     """Return whether a LabelSelector object selects the labels."""
     if not isinstance(selector, dict):
         return True
-    if any(labels.get(key) != text for key, text in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(each.matches(labels) for each in _requirements({**selector, "matchLabels": None}))
+    for key, text in (selector.get("matchLabels") or {}).items():
+        if labels.get(key) != text:
+            return False
+    expressions = selector.get("matchExpressions")
+    return not expressions or all(each.matches(labels) for each in _requirements({"matchExpressions": expressions}))
 
 
 def _is_name(term: FieldTerm) -> bool:
