@@ -21,6 +21,7 @@ def run_program(start: Callable[[F, threading.Event], object], flags: F) -> int:
     Raises:
         RuntimeError: an event loop in the main thread already receives the process's signals.
     """
+    collect_rarely()  # in particular while `start` loads its modules, which would take a twentieth longer
     setup_logging(flags)
     stop = stop_on_signals()
     return exit_code(lambda: start(flags, stop))
