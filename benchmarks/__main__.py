@@ -11,8 +11,8 @@ from benchmarks.cases.all import CASES
 from benchmarks.compare import has_ratios, losses
 from benchmarks.machine import load, machine, used_cores, versions
 from benchmarks.model import OURS, RESULTS, Case, Failed, Setting
-from benchmarks.plot import grow, plot, summarize
-from benchmarks.results import CaseFound, Results, found, judged, merged, read, write
+from benchmarks.plot import COURSES, draw, plot, summarize
+from benchmarks.results import CaseResult, Results, found, judged, merged, read, write
 from benchmarks.rounds import run
 from benchmarks.table import table
 
@@ -83,7 +83,8 @@ def _bench(options: argparse.Namespace, chosen: Sequence[Case], cases: Sequence[
         base.with_suffix(".md").write_text(page, encoding="utf-8")
         plot(stored, base.with_suffix(".png"))
         summarize(stored, base.with_name(f"{base.name}-summary.png"))
-        grow(stored, base.with_name(f"{base.name}-growth.png"))
+        for name, course in COURSES.items():
+            draw(course, stored, base.with_name(f"{base.name}-{name}.png"))
     print(page)
     return 1 if failed else 0
 
@@ -149,7 +150,7 @@ def _quiet(used: Callable[[], float]) -> None:
 
 def _measure(options: argparse.Namespace, setting: Setting, cases: Sequence[Case]) -> Results:
     subjects = [OURS, *options.subject] if options.subject else []
-    measured: dict[str, CaseFound] = {}
+    measured: dict[str, CaseResult] = {}
     for case in cases:
         if not options.busy:
             _quiet(options.used)

@@ -6,7 +6,7 @@ Only ratios are compared: they hold on other machines.
 from dataclasses import dataclass
 
 from benchmarks.model import OURS
-from benchmarks.results import CaseFound, Results
+from benchmarks.results import CaseResult, Results
 
 TOLERATED = 1.2
 
@@ -26,7 +26,7 @@ class Loss:
         return f"{self.case}, {self.figure}: {self.now:.2f} x {self.subject} in place of {self.before:.2f} ({change})"
 
 
-def has_ratios(case: CaseFound) -> bool:
+def has_ratios(case: CaseResult) -> bool:
     """Return whether a case has a subject that the library can be compared with."""
     return any(
         figure.ratio(subject) for figure in case.figures.values() for subject in case.subjects if subject != OURS
@@ -46,7 +46,7 @@ def losses(before: Results, now: Results, *, tolerated: float = TOLERATED) -> li
     ]
 
 
-def _lost(name: str, before: CaseFound, now: CaseFound, tolerated: float) -> list[Loss]:
+def _lost(name: str, before: CaseResult, now: CaseResult, tolerated: float) -> list[Loss]:
     lost: list[Loss] = []
     for key, figure in now.figures.items():
         old = before.figures.get(key)

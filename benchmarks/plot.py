@@ -1,5 +1,6 @@
 """Chart of the results: the cost of each subject relative to the library, for steady figures with peers."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
@@ -7,7 +8,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
 from benchmarks.model import FLOOR, GO, KOPF, LIGHTKUBE, OFFICIAL, OURS, URLLIB3
-from benchmarks.results import Results
+from benchmarks.results import CaseResult, Results
 
 COLOURS = {
     OURS: "#1f6feb",
@@ -71,38 +72,76 @@ def summarize(results: Results, file: Path) -> None:
     plt.close(figure)
 
 
-GROWTH = (
-    ("cpu", "processor time for each object, us"),
-    ("memory", "memory for each object, bytes"),
-    ("pause", "longest pause of the collector, ms"),
-)
-"""Figures of the chart of growth: first part of the key, before the number of objects; title."""
+@dataclass(frozen=True)
+class Course:
+    """Chart of figures of one case against a number, which is the end of their keys."""
+
+    case: str
+    number: str
+    """What the number is: the label of the horizontal axis."""
+    panels: tuple[tuple[str, str], ...]
+    """First part of the keys, and title."""
+    log: bool = False
+    """The horizontal axis is logarithmic."""
 
 
-def grow(results: Results, file: Path) -> None:
-    """Write a chart of the figures of a cache that grows to a million objects; nothing unless they were measured."""
-    case = results.cases.get("million")
-    if case is None or not case.figures:
+COURSES = {
+    "growth": Course(
+        "million",
+        "objects",
+        (
+            ("cpu", "processor time for each object, us"),
+            ("memory", "memory for each object, bytes"),
+            ("pause", "longest pause of the collector, ms"),
+        ),
+        log=True,
+    ),
+    "start": Course(
+        "large-cluster",
+        "seconds after the start",
+        (("memory", "100,000 objects, memory in MB"), ("cpu", "100,000 objects, processor time in s")),
+    ),
+}
+"""Charts by the end of their files' names."""
+
+
+def draw(course: Course, results: Results, file: Path) -> None:
+    """Write a chart; nothing unless its figures were measured."""
+    case = results.cases.get(course.case)
+    if case is None:
+        return
+    panels = [(title, lines) for key, title in course.panels if (lines := _lines(case, key))]
+    if not panels:
         return
     mpl.use("Agg")
-    figure, panels = plt.subplots(1, len(GROWTH), figsize=(11, 3), layout="constrained")
-    for axes, (key, title) in zip(panels, GROWTH, strict=True):
-        for subject in case.subjects:
-            medians = {
-                int(name.partition("_")[2]): item.median(subject)
-                for name, item in case.figures.items()
-                if name.startswith(f"{key}_")
-            }
-            axes.plot(list(medians), list(medians.values()), "o-", color=COLOURS[subject], label=subject)
-        axes.set_xscale("log")
+    figure, axes_of = plt.subplots(1, len(panels), figsize=(3.7 * len(panels), 3), layout="constrained", squeeze=False)
+    for axes, (title, lines) in zip(axes_of.flat, panels, strict=True):
+        for subject, line in lines.items():
+            axes.plot(list(line), list(line.values()), "o-", color=COLOURS[subject], label=NAMES.get(subject, subject))
+        if course.log:
+            axes.set_xscale("log")
         axes.set_ylim(bottom=0)
         axes.set_title(title, fontsize=9, loc="left")
-        axes.set_xlabel("objects", fontsize=8)
+        axes.set_xlabel(course.number, fontsize=8)
         axes.tick_params(labelsize=8)
         axes.spines[["top", "right"]].set_visible(False)
-    panels[0].legend(fontsize=8)
+    axes_of.flat[0].legend(fontsize=8)
     figure.savefig(file, dpi=120, metadata={"Software": None})
     plt.close(figure)
+
+
+def _lines(case: CaseResult, key: str) -> dict[str, dict[int, float]]:
+    figures = {
+        int(number): item
+        for name, item in case.figures.items()
+        for first, _, number in (name.rpartition("_"),)
+        if first == key and number.isdigit()
+    }
+    lines = {
+        subject: {number: median for number, item in figures.items() if (median := item.median(subject)) is not None}
+        for subject in case.subjects
+    }
+    return {subject: line for subject, line in lines.items() if line}
 
 
 def _label(value: float) -> str:

@@ -10,7 +10,7 @@ from benchmarks.model import OURS, Case, Failed, Figure
 from benchmarks.rounds import Outcome
 
 
-class LimitFound(msgspec.Struct, frozen=True, kw_only=True):
+class LimitResult(msgspec.Struct, frozen=True, kw_only=True):
     """Limit, and whether it was met; None if its reference was not measured."""
 
     bound: float
@@ -18,7 +18,7 @@ class LimitFound(msgspec.Struct, frozen=True, kw_only=True):
     met: bool | None = None
 
 
-class FigureFound(msgspec.Struct, frozen=True, kw_only=True):
+class FigureResult(msgspec.Struct, frozen=True, kw_only=True):
     """One figure of all subjects."""
 
     unit: str
@@ -26,7 +26,7 @@ class FigureFound(msgspec.Struct, frozen=True, kw_only=True):
     more_is_better: bool
     steady: bool
     rounds: dict[str, list[float]]
-    limits: list[LimitFound]
+    limits: list[LimitResult]
 
     def median(self, subject: str) -> float | None:
         """Return the median of a subject; None if it has none."""
@@ -40,7 +40,7 @@ class FigureFound(msgspec.Struct, frozen=True, kw_only=True):
         return theirs / ours if self.more_is_better else ours / theirs
 
 
-class CaseFound(msgspec.Struct, frozen=True, kw_only=True):
+class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     """One case: figures by key, or the reason why there are none."""
 
     words: str
@@ -48,7 +48,7 @@ class CaseFound(msgspec.Struct, frozen=True, kw_only=True):
     load: float
     """The machine's load average over the last minute, when the case began."""
     subjects: list[str]
-    figures: dict[str, FigureFound]
+    figures: dict[str, FigureResult]
     skipped: str = ""
     failures: dict[str, str] = {}
 
@@ -60,14 +60,14 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     quick: bool
     server: str
-    cases: dict[str, CaseFound]
+    cases: dict[str, CaseResult]
 
 
-def found(outcome: Outcome, *, date: str, load: float) -> CaseFound:
+def found(outcome: Outcome, *, date: str, load: float) -> CaseResult:
     """Evaluate one case against its limits."""
     case = outcome.case
     figures = {figure.key: _figure(rounds, figure) for figure in case.figures if (rounds := _rounds(outcome, figure))}
-    return CaseFound(
+    return CaseResult(
         words=case.words,
         date=date,
         load=load,
@@ -91,7 +91,7 @@ def judged(results: Results, cases: Sequence[Case]) -> Results:
     return msgspec.structs.replace(results, cases=stored)
 
 
-def _judged(stored: CaseFound, case: Case) -> CaseFound:
+def _judged(stored: CaseResult, case: Case) -> CaseResult:
     figures = {
         item.key: _figure(stored.figures[item.key].rounds, item) for item in case.figures if item.key in stored.figures
     }
@@ -118,7 +118,7 @@ def write(results: Results, file: Path) -> None:
     file.write_bytes(msgspec.json.format(rounded, indent=1) + b"\n")
 
 
-def met(figure: FigureFound, bound: float, of: str) -> bool | None:
+def met(figure: FigureResult, bound: float, of: str) -> bool | None:
     """Return whether a limit is met; None if its reference was not measured."""
     if of:
         ratio = figure.ratio(of)
@@ -137,8 +137,8 @@ def _rounds(outcome: Outcome, figure: Figure) -> dict[str, list[float]]:
     }
 
 
-def _figure(rounds: dict[str, list[float]], figure: Figure) -> FigureFound:
-    bare = FigureFound(
+def _figure(rounds: dict[str, list[float]], figure: Figure) -> FigureResult:
+    bare = FigureResult(
         unit=figure.unit,
         words=figure.words,
         more_is_better=figure.more_is_better,
@@ -146,5 +146,5 @@ def _figure(rounds: dict[str, list[float]], figure: Figure) -> FigureFound:
         rounds=rounds,
         limits=[],
     )
-    limits = [LimitFound(bound=li.bound, of=li.of, met=met(bare, li.bound, li.of)) for li in figure.limits]
+    limits = [LimitResult(bound=li.bound, of=li.of, met=met(bare, li.bound, li.of)) for li in figure.limits]
     return msgspec.structs.replace(bare, limits=limits)

@@ -1,7 +1,7 @@
 """Markdown page of the results, with a table per case."""
 
 from benchmarks.model import FLOOR, OURS
-from benchmarks.results import CaseFound, FigureFound, LimitFound, Results
+from benchmarks.results import CaseResult, FigureResult, LimitResult, Results
 
 _INTRODUCTION = """\
 # Benchmarks
@@ -35,7 +35,7 @@ def _about(results: Results) -> str:
     return f"Machine: {machine}.\nVersions: {versions}.\nServer: {results.server}.\n{sizes}"
 
 
-def _missed(name: str, case: CaseFound) -> list[str]:
+def _missed(name: str, case: CaseResult) -> list[str]:
     return [
         f"- {name}, {figure.words}: {_with_unit(figure, ours)} in place of {_limit(figure, limit)}"
         for figure in case.figures.values()
@@ -44,7 +44,7 @@ def _missed(name: str, case: CaseFound) -> list[str]:
     ]
 
 
-def _case(name: str, case: CaseFound) -> str:
+def _case(name: str, case: CaseResult) -> str:
     lines = [f"## {name}", "", f"{case.words[0].upper()}{case.words[1:]}. ({case.date}, load {case.load:.1f})", ""]
     if case.skipped:
         return "\n".join([*lines, f"Not run: {case.skipped}.", ""])
@@ -57,31 +57,31 @@ def _case(name: str, case: CaseFound) -> str:
     return "\n".join(lines)
 
 
-def _row(figure: FigureFound, other_items: list[str]) -> str:
+def _row(figure: FigureResult, other_items: list[str]) -> str:
     ours = figure.median(OURS)
     rendered = _with_unit(figure, ours) if ours is not None else ""
     targets = "; ".join(_limit(figure, limit) + _mark(limit) for limit in figure.limits)
     return "| " + " | ".join([figure.words, rendered, targets, *(_other(figure, s) for s in other_items)]) + " |"
 
 
-def _other(figure: FigureFound, subject: str) -> str:
+def _other(figure: FigureResult, subject: str) -> str:
     value, ratio = figure.median(subject), figure.ratio(subject)
     if value is None:
         return ""
     return _with_unit(figure, value) + (f" ({ratio:.2f} x)" if ratio is not None else "")
 
 
-def _limit(figure: FigureFound, limit: LimitFound) -> str:
+def _limit(figure: FigureResult, limit: LimitResult) -> str:
     sign = "≥" if figure.more_is_better else "≤"
     bound = f"{number(limit.bound)} x {limit.of}" if limit.of else _with_unit(figure, limit.bound)
     return f"{sign} {bound}"
 
 
-def _mark(limit: LimitFound) -> str:
+def _mark(limit: LimitResult) -> str:
     return {True: " ✓", False: " **✗**", None: ""}[limit.met]
 
 
-def _with_unit(figure: FigureFound, value: float) -> str:
+def _with_unit(figure: FigureResult, value: float) -> str:
     return f"{number(value)} {figure.unit}".strip()
 
 

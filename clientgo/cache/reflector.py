@@ -55,9 +55,10 @@ from clientgo.cache.watchlist import (
 )
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, Gone, TooManyRequests
+from clientgo.internal.collector import without_collection
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
-from clientgo.meta.codec import ObjectList, Undecodable, without_collection
+from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListerWatcher, ListOptions, PartLister
 from clientgo.meta.objects import ApiObject, ListMeta
 from clientgo.stopping import ends_with
@@ -209,7 +210,7 @@ class Reflector(Generic[T]):
                 return self._open()
         return self._read(retry, stop)
 
-    @without_collection()
+    @without_collection(lasting=True)
     def list_once(self) -> None:
         """Fill the sink from one complete list.
 
@@ -282,7 +283,9 @@ class Reflector(Generic[T]):
         filled = False
         ticker = BookmarkTicker(self.name, self._clock, period=self._options.bookmark_notice)
         try:
-            with without_collection():  # once for both: in between, the collector would look at the whole list
+            with without_collection(
+                lasting=True
+            ):  # once for both: in between, the collector would look at the whole list
                 self._receive(opened, streamed, ticker)
                 if streamed.ended:
                     self._fill(streamed.objects, streamed.undecodable, streamed.version, began)

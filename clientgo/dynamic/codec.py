@@ -7,8 +7,9 @@ import msgspec
 
 from clientgo.cache.validation import is_table
 from clientgo.dynamic.unstructured import Unstructured
+from clientgo.internal.collector import without_collection
 from clientgo.meta.classes.lenient import construct
-from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, identity, without_collection
+from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, identity
 from clientgo.meta.objects import ListMeta, ObjectMeta
 from clientgo.meta.scheme import ApiType, api_of
 from clientgo.meta.shallow_json import raw_list, reason

@@ -8,18 +8,15 @@ separately and the others are returned.
 
 import dataclasses
 import functools
-import gc
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import msgspec
 
 from clientgo.errors import Restorable
 from clientgo.internal.callbacks import text_of
-from clientgo.internal.forks import fork_safe, register
+from clientgo.internal.collector import without_collection
 from clientgo.meta.classes.check import check_class
 from clientgo.meta.classes.lenient import construct
 from clientgo.meta.classes.wire import MAKING, declared_type, wire_type
@@ -35,54 +32,6 @@ T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 A = TypeVar("A", bound=ApiObject)
-
-
-class _Collection:
-    """Cycle collector of this process, off while a list is received in any thread."""
-
-    def __init__(self) -> None:
-        self._lock = fork_safe(threading.Lock())
-        self._lists = 0  # guarded by _lock
-        self._was_on = True  # guarded by _lock
-        register(self)
-
-    def pause(self) -> None:
-        with self._lock:
-            if not self._lists:
-                self._was_on = gc.isenabled()
-                gc.disable()
-            self._lists += 1
-
-    def resume(self) -> None:
-        with self._lock:
-            if self._lists == 1 and self._was_on:
-                gc.enable()
-            self._lists = max(0, self._lists - 1)  # 0 in a process that was forked inside the block
-
-    def after_fork(self) -> None:
-        """Forget the lists of threads that this process does not have."""
-        if self._lists:
-            self._lists = 0
-            if self._was_on:
-                gc.enable()
-
-
-_collection = _Collection()
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Turn the cycle collector off while a list is received: a context manager, and a decorator when called.
-
-    It starts after every 700 new objects, and now and then looks at all there are: a fifth to two thirds of what a
-    large list costs, for nothing, since objects are values and no part of any cycle. It is off for every thread until
-    all lists have ended. A program that has turned it off keeps it so.
-    """
-    _collection.pause()
-    try:
-        yield
-    finally:
-        _collection.resume()
 
 
 class Undecodable(Restorable, ValueError):

@@ -12,15 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 from clientgo.errors import ClientGoError
-from clientgo.meta.codec import (
-    Codec,
-    ObjectList,
-    Undecodable,
-    UnexpectedObject,
-    encode_value,
-    identity,
-    without_collection,
-)
+from clientgo.internal.collector import without_collection
+from clientgo.meta.codec import Codec, ObjectList, Undecodable, UnexpectedObject, encode_value, identity
 from clientgo.meta.listparts import list_parts
 from clientgo.meta.objects import ObjectMeta
 from clientgo.meta.shallow_json import raw_list

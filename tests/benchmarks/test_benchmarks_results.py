@@ -12,7 +12,7 @@ from benchmarks.cases.all import CASES
 from benchmarks.compare import losses
 from benchmarks.fit import exponent
 from benchmarks.model import FLOOR, KOPF, OFFICIAL, OURS, TIMED, Case, Failed, Figure, Limit, Setting
-from benchmarks.results import CaseFound, Results, found, judged, merged, read, write
+from benchmarks.results import CaseResult, Results, found, judged, merged, read, write
 from benchmarks.rounds import Outcome
 from benchmarks.table import number, table
 
@@ -27,11 +27,11 @@ def case(*figures: Figure) -> Case:
     return Case(name="some", words="something", figures=figures, subjects=(OURS, FLOOR, KOPF), open=never)
 
 
-def outcome_of(figures: dict[str, dict[str, list[float]]], *figure: Figure) -> CaseFound:
+def outcome_of(figures: dict[str, dict[str, list[float]]], *figure: Figure) -> CaseResult:
     return found(Outcome(case(*(figure or (COST, RATE))), figures), date="2026-11-21", load=0.5)
 
 
-def results(**cases: CaseFound) -> Results:
+def results(**cases: CaseResult) -> Results:
     return Results(machine={"cores": "2"}, versions={"Python": "3.11"}, quick=False, server="bundled", cases=cases)
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from benchmarks.__main__ import main
 from benchmarks.model import FLOOR, KOPF, OURS, RESULTS, Case, Failed, Figure, Limit, Measure, Setting
-from benchmarks.plot import summarize
+from benchmarks.plot import COURSES, Course, summarize
 from benchmarks.results import read
 
 
@@ -59,18 +59,19 @@ def test_summary_is_drawn_only_if_every_headline_was_measured(tmp_path: Path) ->
     assert not (tmp_path / "partial.png").exists()
 
 
-def test_growth_is_drawn_only_if_it_was_measured(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("chart", "course"), COURSES.items())
+def test_course_is_drawn_only_if_it_was_measured(chart: str, course: Course, tmp_path: Path) -> None:
     bench(tmp_path, cases=[case("first", ALL)])
-    assert not (tmp_path / "latest-growth.png").exists()
-    keys = [f"{key}_{size}" for key in ("cpu", "memory", "pause") for size in (1_000, 1_000_000)]
+    assert not (tmp_path / f"latest-{chart}.png").exists()
+    keys = [f"{key}_{number}" for key, _ in course.panels for number in (1, 1_000_000)]
     figures = tuple(Figure(key=key, unit="", words=key) for key in keys)
 
     @contextmanager
     def opened(_: Setting) -> Iterator[Measure]:
         yield lambda _: dict.fromkeys(keys, 1.0)
 
-    bench(tmp_path, cases=[Case(name="million", words="m", figures=figures, subjects=(OURS,), open=opened)])
-    assert (tmp_path / "latest-growth.png").read_bytes().startswith(b"\x89PNG")
+    bench(tmp_path, cases=[Case(name=course.case, words="m", figures=figures, subjects=(OURS,), open=opened)])
+    assert (tmp_path / f"latest-{chart}.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_progress_names_case_subject_and_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

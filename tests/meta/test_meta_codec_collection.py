@@ -6,8 +6,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from clientgo.internal.collector import MANY, without_collection
 from clientgo.meta import decode
-from clientgo.meta.codec import Undecodable, codec_for, without_collection
+from clientgo.meta.codec import Undecodable, codec_for
 from controller.api.v1alpha1 import Foo
 
 FOO = (
@@ -20,6 +21,7 @@ FOO = (
 def as_it_was() -> Iterator[None]:
     yield
     gc.enable()
+    gc.unfreeze()
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -47,6 +49,15 @@ def test_garbage_collector_is_off_until_the_last_of_several_lists_has_ended() ->
     assert not gc.isenabled()
     second.close()
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize(("lasting", "count", "frozen"), [(True, MANY, True), (True, 10, False), (False, MANY, False)])
+def test_objects_of_a_large_lasting_list_are_not_looked_at_again(lasting: bool, count: int, frozen: bool) -> None:
+    gc.collect()
+    before = gc.get_freeze_count()
+    with without_collection(lasting=lasting):
+        objects = [[number] for number in range(count + 1)]
+    assert (gc.get_freeze_count() - before > len(objects)) is frozen
 
 
 def test_metadata_is_not_tracked_by_the_garbage_collector() -> None:

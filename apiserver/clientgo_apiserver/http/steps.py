@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from clientgo.meta.codec import without_collection
+from clientgo.internal.collector import without_collection
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.limits import LOOP_BYTES, AllowanceUsed
 
