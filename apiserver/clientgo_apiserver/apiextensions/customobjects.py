@@ -32,14 +32,21 @@ _EMPTY: Object = {}
 
 
 def object_errors(
-    resource: Resource, new: Object, old: Object | None, subresource: str = "", *, warnings: list[str]
+    resource: Resource,
+    new: Object,
+    old: Object | None,
+    subresource: str = "",
+    *,
+    conforming: Object | None = None,
+    warnings: list[str],
 ) -> list[Cause]:
-    """Return the errors of a custom object; `old` is the object it replaces."""
+    """Return the errors of a custom object; `old` is the object it replaces, `conforming` one without errors."""
     schema = resource.schema
     if schema is None:
         return []
     status_only = subresource == "status"
-    causes = [] if conforms(schema, new) else _schema_errors(schema, new, old, status_only=status_only)
+    valid = _has_same_fields(new, conforming) or conforms(schema, new)
+    causes = [] if valid else _schema_errors(schema, new, old, status_only=status_only)
     causes += _scale_errors(resource, new, status_only=status_only)
     if not status_only:
         causes += embedded_errors(schema, new)
@@ -54,6 +61,13 @@ def object_errors(
     from clientgo_apiserver.apiextensions.celvalidation import cel_errors  # noqa: PLC0415
 
     return causes + cel_errors(schema, new, old, warnings)
+
+
+def _has_same_fields(new: Object, other: Object | None) -> bool:
+    """Return whether the objects share all their fields except metadata."""
+    if other is None or new.keys() != other.keys():
+        return False
+    return all(value is other[field] for field, value in new.items() if field != "metadata")
 
 
 def _schema_errors(schema: Object, new: Object, old: Object | None, *, status_only: bool) -> list[Cause]:

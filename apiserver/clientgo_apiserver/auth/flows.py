@@ -22,7 +22,8 @@ _FLOWS = (
 def flow_uids(state: State, user: User) -> tuple[str, str]:
     """Return the uids of the flow schema and the priority level of a user's requests; empty without flow schemas."""
     schema, level = _flow_of(user.groups)
-    flow, priority = state.store.entry(_SCHEMAS, "", schema), state.store.entry(_LEVELS, "", level)
+    flow = state.store.entry(_SCHEMAS, "", schema)
+    priority = state.store.entry(_LEVELS, "", level) if flow is not None else None
     if flow is None or priority is None:
         return "", ""
     return flow.object["metadata"]["uid"], priority.object["metadata"]["uid"]

@@ -9,7 +9,7 @@ waits for every dependent that blocks it) and orphan (finalizer `orphan`: the de
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo.log import get_logger
@@ -31,8 +31,7 @@ _RETRY_SECONDS, _RETRIES = 0.05, 8
 _log = get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(NamedTuple):
     """Key, name and uid of a stored object."""
 
     key: Key

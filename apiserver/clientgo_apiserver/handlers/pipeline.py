@@ -68,17 +68,15 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     meta = {field: value for field, value in read_metadata(write, obj).items() if field not in _SET_BY_SERVER}
     is_versioned = entries is None and meta.get("resourceVersion", "0") not in ("", "0")
     _require_place(state, write, meta.get("name", ""))
-    new = await run_step(request, 0, decode_object, write, {**obj, "metadata": meta}, None)
-    entries = await run_step(request, 0, managed_fields, write, {}, new) if entries is None else entries
+    new, owned = await run_step(request, 0, _decoded, write, {**obj, "metadata": meta}, entries)
     new = await chain.admit(state, write, "CREATE", new, None)
-    new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], state.clock), entries)}
+    new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], write.now), owned)}
     new = strategy.begin_create(state.store, new)
     new = strategy.prepare_for_create(write, new)
     meta = new["metadata"]
-    causes = [*metadata.errors(resource, meta), *await run_rules(request, 0, strategy.validate, write, new)]
+    causes = await run_rules(request, 0, _errors, write, new)
     if causes:
         raise await _invalid(write, meta.get("name", ""), causes)
-    request.warnings += await run_step(request, 0, strategy.warnings_on_create, write, new)
     await chain.validate(state, write, "CREATE", new, None)
     if is_versioned and not write.dry_run:  # the storage's check, which a dry run does not reach
         raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
@@ -117,23 +115,16 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         size = len(entry.raw)
         # The operations of a JSON patch can copy, and so multiply, what is there.
         growth = len(request.body) * _GROWTH if media_type(request.headers.get("content-type", "")) == JSON_PATCH else 0
-        obj, applied = await run_step(request, max(size, growth), updated, old)
-        decoded = await run_step(request, size, decode_object, write, obj, old)
-        _check_preconditions(write, obj["metadata"], old["metadata"])
-        new = strategy.reset_fields(write, decoded, old)
-        entries = await run_step(request, size, managed_fields, write, old, new) if applied is None else applied
-        new = await run_step(request, size, as_stored, write, new, old)
+        new, entries = await run_step(request, max(size, growth), _decoded_update, write, updated, old)
         admitted = await chain.admit(state, write, "UPDATE", new, old)
         new = new if admitted is new else strategy.reset_fields(write, admitted, old)
         carried = metadata.carry_over(new["metadata"], entry.object["metadata"])
         new = {**new, "metadata": with_managed_fields(carried, entries)}
         new = strategy.begin_update(state.store, new, old)
         new = await run_step(request, size, strategy.prepare_for_update, write, new, old)
-        causes = metadata.all_update_errors(resource, carried, entry.object["metadata"])
-        causes += await run_rules(request, size, strategy.validate_update, write, new, old)
+        causes = await run_rules(request, size, _update_errors, write, (new, carried), (old, entry.object["metadata"]))
         if causes:
             raise await _invalid(write, write.name, causes)
-        request.warnings += await run_step(request, size, strategy.warnings_on_update, write, new, old)
         await chain.validate(state, write, "UPDATE", new, old)
         stored = await to_storage(resource, new, request, size)
         response = await from_storage(resource, stored) if resource.converter is not None else None
@@ -142,6 +133,43 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         if state.store.entry(resource.storage, write.namespace, write.name) is entry:
             committed = _commit(state, write, outcome, stored)
             return shown(resource, committed) if response is None else with_version(response, committed)
+
+
+def _decoded(write: Write, obj: Object, entries: list[Object] | None) -> tuple[Object, list[Object]]:
+    """Return a new object as decoded, and its managedFields, which that of an apply has already (400, 422)."""
+    new = decode_object(write, obj, None)
+    return new, managed_fields(write, {}, new) if entries is None else entries
+
+
+def _decoded_update(
+    write: Write, updated: Callable[[Object], UpdatedObject], old: Object
+) -> tuple[Object, list[Object]]:
+    """Return the object of an update as decoded, and its managedFields (400, 409, 422)."""
+    obj, entries = updated(old)
+    decoded = decode_object(write, obj, old)
+    _check_preconditions(write, obj["metadata"], old["metadata"])
+    new = write.strategy.reset_fields(write, decoded, old)
+    entries = managed_fields(write, old, new) if entries is None else entries
+    return as_stored(write, new, old), entries
+
+
+def _errors(write: Write, new: Object) -> list[Cause]:
+    """Return the errors of a new object; a valid one may have warnings."""
+    strategy = write.strategy
+    causes = [*metadata.errors(write.resource, new["metadata"]), *strategy.validate(write, new)]
+    if not causes:
+        write.request.warnings += strategy.warnings_on_create(write, new)
+    return causes
+
+
+def _update_errors(write: Write, new: tuple[Object, Object], old: tuple[Object, Object]) -> list[Cause]:
+    """Return the errors of an update; `new` and `old` are objects with metadata as stored. It may have warnings."""
+    strategy = write.strategy
+    causes = metadata.all_update_errors(write.resource, new[1], old[1])
+    causes += strategy.validate_update(write, new[0], old[0])
+    if not causes:
+        write.request.warnings += strategy.warnings_on_update(write, new[0], old[0])
+    return causes
 
 
 def _check_time(state: State, write: Write) -> None:

@@ -46,6 +46,7 @@ class Write:
     strategic: bool = False  # the patch is a strategic merge
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
     duplicates: list[str] = field(default_factory=list)  # errors of fields that occur twice
+    conforming: Object | None = None  # the custom object as decoded, if it certainly has no error by its schema
 
     @property
     def strategy(self) -> Strategy:
@@ -182,6 +183,7 @@ def _decode_custom(write: Write, obj: Object) -> Object:
             raise write.undecodable(error) from error
         write.unknown += sorted(unknown)
     elif not has_defaults(schema):
+        write.conforming = obj
         return obj
     applied = media_type(write.request.headers.get("content-type", "")) == _APPLY_PATCH
     completed: Object = apply_defaults(schema, obj, nulls=applied)

@@ -1,6 +1,5 @@
 """Metadata of objects: fields that clients set, fields that the server sets, and immutable fields."""
 
-import uuid
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -71,13 +70,13 @@ def normalize(
     return decoded
 
 
-def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
+def fill_in(resource: Resource, meta: Object, now: str) -> Object:
     """Return the metadata of a new object; uid, creationTimestamp and generation are set by the server."""
     filled = {field: value for field, value in meta.items() if field not in _SYSTEM_FIELDS}
     if "name" not in filled and "generateName" in filled:
         filled["name"] = names.generate(filled["generateName"])
-    filled["uid"] = str(uuid.uuid4())
-    filled["creationTimestamp"] = timestamp(clock)
+    filled["uid"] = names.new_uid()
+    filled["creationTimestamp"] = now
     if resource.generation:
         filled["generation"] = 1
     return filled

@@ -36,6 +36,10 @@ class StrategyContext(Protocol):
     def now(self) -> str:
         """The time of the write."""
 
+    @property
+    def conforming(self) -> Object | None:
+        """The object as decoded, if it certainly has no error by its schema."""
+
 
 def with_field(target: Object, source: Object, field: str) -> Object:
     """Return the target with this field of the source, or without it if the source has none."""
@@ -143,9 +147,9 @@ class CustomStrategy(Strategy):
         """Return the object with the default of its status at most, if that is a subresource."""
         if not context.resource.status:
             return new
-        status = ((context.resource.schema or {}).get("properties") or {}).get("status")
-        default: Object = apply_defaults({"properties": {"status": status}}, {}) if status else {}
-        return with_field(new, default, "status")
+        status = ((context.resource.schema or {}).get("properties") or {}).get("status") or {}
+        has_default = "default" in status
+        return with_field(new, apply_defaults({"properties": {"status": status}}, {}) if has_default else {}, "status")
 
     def _is_same(self, new: Any, old: Any) -> bool:
         """Return whether the objects are equal; a float is never equal to the integer that is stored for it."""
@@ -156,12 +160,13 @@ class CustomStrategy(Strategy):
 
     def validate(self, context: StrategyContext, new: Object) -> list[Cause]:
         """Return the errors of a new object by the schema of its definition."""
-        return object_errors(context.resource, new, None, warnings=context.request.warnings)
+        warnings = context.request.warnings
+        return object_errors(context.resource, new, None, conforming=context.conforming, warnings=warnings)
 
     def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
         """Return the errors of an object that replaces `old`, by the schema of its definition."""
-        warnings = context.request.warnings
-        return object_errors(context.resource, new, old, context.subresource, warnings=warnings)
+        target, warnings = context.subresource, context.request.warnings
+        return object_errors(context.resource, new, old, target, conforming=context.conforming, warnings=warnings)
 
 
 class CustomStatusStrategy(CustomStrategy):
