@@ -1,12 +1,13 @@
 """Validation of custom objects: by schema, scale paths, embedded resources, list types, and CEL rules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
-from clientgo_apiserver.apiextensions.embedded import embedded_errors
-from clientgo_apiserver.apiextensions.listtypes import list_errors
+from clientgo_apiserver.apiextensions.embedded import embedded_errors, has_embedded
+from clientgo_apiserver.apiextensions.listtypes import has_keyed_lists, list_errors
 from clientgo_apiserver.apiextensions.schema import NOWHERE, conforms, schema_errors
-from clientgo_apiserver.apiextensions.structural import has_rules
+from clientgo_apiserver.apiextensions.structural import cached_by_identity, has_rules
 from clientgo_apiserver.gotext import go_float
 from clientgo_apiserver.http.status import Cause, invalid_value
 from clientgo_apiserver.resources import Object, Resource
@@ -45,15 +46,16 @@ def object_errors(
     if schema is None:
         return []
     status_only = subresource == "status"
+    has_embedded_resources, has_lists, has_expressions = _features(schema)
     valid = _has_same_fields(new, conforming) or conforms(schema, new)
     causes = [] if valid else _schema_errors(schema, new, old, status_only=status_only)
     causes += _scale_errors(resource, new, status_only=status_only)
-    if not status_only:
+    if has_embedded_resources and not status_only:
         causes += embedded_errors(schema, new)
-    duplicates = list(list_errors(schema, new))
+    duplicates = list(list_errors(schema, new)) if has_lists else ()
     if duplicates and (old is None or next(list_errors(schema, old), None) is None):
         causes += duplicates
-    if not has_rules(schema):
+    if not has_expressions:
         return causes
     if any(cause.reason in _BLOCKING for cause in causes):
         return [*causes, invalid_value(NOWHERE, None, _UNCHECKED)]
@@ -61,6 +63,12 @@ def object_errors(
     from clientgo_apiserver.apiextensions.celvalidation import cel_errors  # noqa: PLC0415
 
     return causes + cel_errors(schema, new, old, warnings)
+
+
+@cached_by_identity
+def _features(schema: Object) -> tuple[bool, bool, bool]:
+    """Return whether a schema has embedded resources, lists of type set or map, and rules."""
+    return has_embedded(schema), has_keyed_lists(schema), has_rules(schema)
 
 
 def _has_same_fields(new: Object, other: Object | None) -> bool:
@@ -98,7 +106,7 @@ def _scale_errors(resource: Resource, obj: Object, *, status_only: bool) -> Iter
 def _at(obj: Object, path: str, kind: type) -> Any:
     """Return the number at a path, 0 if it is absent; or, of a value of another type, the error of Go's accessor."""
     value: Any = obj
-    *parents, last = path.strip(".").split(".")
+    parents, last = _steps(path)
     for name in parents:
         value = value.get(name, _EMPTY)
         if type(value) is not dict:
@@ -108,6 +116,12 @@ def _at(obj: Object, path: str, kind: type) -> Any:
         expected = _GO_TYPES[kind]
         return f"{path} accessor error: {_go_value(value)} is of the type {_go_type(value)}, expected {expected}"
     return value if kind is int else ""
+
+
+@lru_cache(maxsize=256)
+def _steps(path: str) -> tuple[Sequence[str], str]:
+    *parents, last = path.strip(".").split(".")
+    return parents, last
 
 
 def _go_type(value: Any) -> str:

@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 
 def list_errors(schema: Schema | None, value: Any, path: str = "") -> Iterator[Cause]:
     """Yield the duplicates in lists of type set or map within a value; each is reported once."""
-    if schema is None or not _has_keyed_lists(schema):
+    if schema is None or not has_keyed_lists(schema):
         return
     if isinstance(value, list):
         yield from _duplicates(schema, value, path)
@@ -71,9 +71,9 @@ def _duplicates(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
 
 
 @cached_by_identity
-def _has_keyed_lists(schema: Schema) -> bool:
+def has_keyed_lists(schema: Schema) -> bool:
     """Return whether the schema or anything below it is a list of type set or map."""
-    return _keys(schema) is not None or any(map(_has_keyed_lists, subschemas(schema)))
+    return _keys(schema) is not None or any(map(has_keyed_lists, subschemas(schema)))
 
 
 def _keys(schema: Schema) -> Callable[[Any], Any] | None:

@@ -99,13 +99,12 @@ def _reject_web_pages(request: HTTPRequest) -> None:
 
     A name that a page's site resolves to this machine (DNS rebinding) is in the Host header.
     """
-    host = request.headers.get("host", "")
-    origin = request.headers.get("origin", "")
-    fetched = request.headers.get("sec-fetch-site", "none")
+    headers = request.headers
+    host, origin = headers.get("host", ""), headers.get("origin")
     if (
         not _is_local(host)
-        or origin not in ("", f"http://{host}", f"https://{host}")
-        or fetched not in ("none", "same-origin")
+        or (origin and origin not in (f"http://{host}", f"https://{host}"))
+        or headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
     ):
         reason = "forbidden: a server without authentication does not answer pages of other sites"
         raise ApiFailure(403, "Forbidden", reason)

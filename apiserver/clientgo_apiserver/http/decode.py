@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -48,6 +49,7 @@ _UNSERVED = {
 _MAY_OVERFLOW = re.compile(rb"[0-9]{309}")
 
 
+@lru_cache(maxsize=64)
 def media_type(content_type: str) -> str:
     """Return the media type of a Content-Type header, without parameters."""
     return content_type.partition(";")[0].strip().lower()

@@ -104,7 +104,10 @@ async def to_storage(resource: Resource, obj: Object, request: HTTPRequest | Non
 
 
 def _with_whole_numbers(obj: Object) -> Object:
-    return {field: child if field == "metadata" else whole_numbers(child) for field, child in obj.items()}
+    return {
+        field: whole_numbers(child) if field != "metadata" and child.__class__ is not str else child
+        for field, child in obj.items()
+    }
 
 
 async def from_storage(resource: Resource, obj: Object) -> Object:

@@ -437,3 +437,12 @@ def test_pattern_has_the_meaning_of_re2(kube: Kube, pattern: str, good: str, bad
     bar = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}, "spec": {"text": good}}
     kube.ok("POST", bars, bar)
     kube.refused(422, "POST", bars, {**bar, "metadata": {"name": "b"}, "spec": {"text": bad}})
+
+
+def test_required_status_is_missing_from_a_new_object_which_cannot_have_it(kube: Kube) -> None:
+    required = definition("bars", "Bar", schema={"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    required["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["required"] = ["status"]
+    kube.ok("POST", DEFINITIONS, required)
+    bar = {**foo(), "kind": "Bar", "status": {"availableReplicas": 1}}
+    failure = kube.refused(422, "POST", FOOS.replace("foos", "bars"), bar)
+    assert [cause["field"] for cause in failure["details"]["causes"]] == ["status"]

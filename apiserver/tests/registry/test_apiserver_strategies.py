@@ -29,6 +29,7 @@ class Write:
     resource: Resource
     subresource: str = ""
     now: str = NOW
+    conforming: Object | None = None
     request: HTTPRequest = field(default_factory=lambda: HTTPRequest("PUT", "/", user=User("jane", ("dev",))))
 
     @property

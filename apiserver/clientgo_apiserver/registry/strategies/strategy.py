@@ -151,9 +151,12 @@ class CustomStrategy(Strategy):
         has_default = "default" in status
         return with_field(new, apply_defaults({"properties": {"status": status}}, {}) if has_default else {}, "status")
 
-    def _is_same(self, new: Any, old: Any) -> bool:
+    def _is_same(self, new: Object, old: Object) -> bool:
         """Return whether the objects are equal; a float is never equal to the integer that is stored for it."""
-        return same(whole_numbers(new), old) and not has_whole_floats(new)
+        return new.keys() == old.keys() and all(
+            value is old[field] or (same(whole_numbers(value), old[field]) and not has_whole_floats(value))
+            for field, value in new.items()
+        )
 
     def _counted(self, context: StrategyContext, obj: Object) -> Any:
         return _without_metadata(context, obj)
