@@ -75,7 +75,8 @@ class Timers:
 class ClockScheduler:
     """Scheduler of a server on an event loop, whose delays are those of `clock`.
 
-    A thread of `group` waits on the clock, so that stepping it is enough; `advance` does not depend on that thread.
+    A thread of `group` waits on the clock, so that stepping it is enough. During `advance` it rests: to wake it at each
+    step would take longer than most steps.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock, group: Group) -> None:
@@ -85,6 +86,7 @@ class ClockScheduler:
         self._soon = 0
         self._changed = threading.Condition()
         self._timers = Timers(clock)  # guarded by _changed
+        self._advancing = 0  # calls of `advance`; guarded by _changed
         group.start(self._watch, name="apiserver-clock")
 
     def call_soon(self, callback: Callable[..., object], *args: object) -> Timer:
@@ -98,7 +100,7 @@ class ClockScheduler:
         """Run a callback once the clock has advanced by `delay` seconds."""
         with self._changed:
             timer = self._timers.add(delay, callback, args)
-            if self._timers.is_first(timer):  # else the thread wakes early enough
+            if self._timers.is_first(timer) and not self._advancing:  # else the thread wakes early enough
                 self._changed.notify()
         return timer
 
@@ -122,12 +124,22 @@ class ClockScheduler:
     async def _advance(self, seconds: float) -> None:
         clock = cast(SteppedClock, self._clock)
         end = clock.now() + seconds
-        await self.settle()
-        while (due := self.next_due()) is not None and due <= end:
-            clock.step(max(0.0, due - clock.now()))
+        self._rest(1)
+        try:
             await self.settle()
-        clock.step(max(0.0, end - clock.now()))
-        await self.settle()
+            while (due := self.next_due()) is not None and due <= end:
+                clock.step(max(0.0, due - clock.now()))
+                await self.settle()
+            clock.step(max(0.0, end - clock.now()))
+            await self.settle()
+        finally:
+            self._rest(-1)
+
+    def _rest(self, calls: int) -> None:
+        """Add to the calls of `advance` during which the thread rests."""
+        with self._changed:
+            self._advancing += calls
+            self._changed.notify()
 
     def wake(self) -> None:
         """Have the thread look at the stop event."""
@@ -152,6 +164,9 @@ class ClockScheduler:
 
     def _watch(self) -> None:
         while not self._stop.is_set():
+            with self._changed:
+                while self._advancing and not self._stop.is_set():
+                    self._changed.wait()
             due = self.next_due()
             with self._changed:
                 if not self._stop.is_set() and (due is None or due > self._clock.now()):

@@ -1,5 +1,6 @@
 """PodDisruptionBudgets by the pods that they select, as the disruption controller counts them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from clientgo_apiserver.cluster.owned import controller_of, topmost_controller
@@ -46,6 +47,9 @@ class DisruptionController(BudgetController):
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
         self._events = ComponentEvents(internal.state, "controllermanager")
+
+    def _watched(self) -> Iterable[Key] | None:
+        return (BUDGETS, PODS, *_SCALED.values())
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)

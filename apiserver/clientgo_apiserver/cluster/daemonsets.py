@@ -1,5 +1,6 @@
 """DaemonSets: one pod on each node that the template selects and tolerates."""
 
+from collections.abc import Iterable
 from functools import partial
 
 from clientgo_apiserver.cluster.daemonrollout import DaemonRollout, pods_by_node
@@ -28,6 +29,9 @@ class DaemonSetController(RevisionedController):
     _key = DAEMON_SETS
     _sources = (DAEMON_SETS,)
     _kind = "DaemonSet"
+
+    def _watched(self) -> Iterable[Key] | None:
+        return (DAEMON_SETS, PODS, NODES)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)

@@ -4,7 +4,7 @@ A template has one ReplicaSet; a rolling update moves replicas from the earlier 
 `maxSurge` and `maxUnavailable`. While a rollout runs, a change of `spec.replicas` is distributed in proportion.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from clientgo_apiserver.cluster.owned import controller_of
@@ -61,6 +61,9 @@ class DeploymentController(WorkloadController):
     _sources = (DEPLOYMENTS,)
     _kind = "Deployment"
     _child = REPLICA_SETS
+
+    def _watched(self) -> Iterable[Key] | None:
+        return (DEPLOYMENTS, REPLICA_SETS, PODS)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)

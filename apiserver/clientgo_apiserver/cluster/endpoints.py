@@ -1,6 +1,7 @@
 """EndpointSlices and Endpoints of Services with a selector: the addresses of their pods."""
 
 import ipaddress
+from collections.abc import Iterable
 from typing import Any
 
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_ready, phase_of
@@ -19,6 +20,9 @@ class EndpointsController(InternalController):
     """Keeps the slices and the Endpoints of every Service that selects pods."""
 
     _sources = (SERVICES,)
+
+    def _watched(self) -> Iterable[Key] | None:
+        return (SERVICES, PODS)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == SERVICES:

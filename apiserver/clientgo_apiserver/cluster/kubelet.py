@@ -16,6 +16,7 @@ Containers that end are restarted according to the pod's restart policy, after 1
 `simulation.clientgo.dev/available` and `.../job` of the workload that owns the pod are obeyed as without pods.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -72,6 +73,9 @@ class KubeletSimulation(InternalController):
 
     def __repr__(self) -> str:
         return f"<KubeletSimulation {len(self._runs)} pods>"
+
+    def _watched(self) -> Iterable[Key] | None:
+        return (PODS, NODES, *_WORKLOADS.values())
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if (

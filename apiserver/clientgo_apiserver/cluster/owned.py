@@ -47,7 +47,7 @@ class Owned:
         self._store = store
         self._by_uid: defaultdict[tuple[Key, str], set[Name]] = defaultdict(set)
         self._orphans: defaultdict[tuple[Key, str], set[Name]] = defaultdict(set)
-        store.subscribe(self._changed)
+        store.subscribe(self._changed, CONTROLLED)
         for key in CONTROLLED:
             for obj in store.list(key):
                 self._changed("ADDED", key, None, obj)
@@ -71,8 +71,6 @@ class Owned:
         return [obj for name in sorted(names) if (obj := self._store.get(key, *name)) is not None]
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        if key not in CONTROLLED:
-            return
         for obj in (old, new):
             if obj is None:
                 continue

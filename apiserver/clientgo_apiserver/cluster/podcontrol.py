@@ -68,6 +68,9 @@ class WorkloadController(InternalController):
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         raise NotImplementedError
 
+    def _watched(self) -> Iterable[Key] | None:
+        return (self._key, self._child)
+
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == self._key:
             if new is None:

@@ -130,6 +130,9 @@ class StageController(InternalController):
             for obj in self._store.list(key):
                 self._changed("ADDED", key, None, obj)
 
+    def _watched(self) -> Iterable[Key] | None:
+        return None
+
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == STAGES:
             if old is not None:

@@ -4,7 +4,7 @@ This server has no network of services, so such a group is never available; the 
 on a cluster whose server cannot be reached. Local API services are available once they are created.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from clientgo_apiserver.controllers.base import InternalController, condition_of, other_conditions
 from clientgo_apiserver.resources import Object
@@ -20,6 +20,9 @@ class AvailabilityController(InternalController):
     """Writes the condition of API services when they, their Services or the endpoints of these change."""
 
     _sources = (API_SERVICES,)
+
+    def _watched(self) -> Iterable[Key] | None:
+        return (API_SERVICES, _SERVICES, _SLICES)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         meta = (new or old or {})["metadata"]

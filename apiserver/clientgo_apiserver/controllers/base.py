@@ -1,6 +1,6 @@
 """Base class of the controllers that watch the store and write through `Internal`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from clientgo.log import get_logger
@@ -36,7 +36,7 @@ class InternalController:
 
     def start(self) -> None:
         """Bring the stored objects up to date, and react to every change from now on."""
-        self._unsubscribe = self._store.subscribe(self._changed)
+        self._unsubscribe = self._store.subscribe(self._changed, self._watched())
         for key in self._sources:
             for obj in self._store.list(key):
                 self._changed("ADDED", key, None, obj)
@@ -47,6 +47,10 @@ class InternalController:
         if self._unsubscribe is not None:
             self._unsubscribe()
             self._unsubscribe = None
+
+    def _watched(self) -> Iterable[Key] | None:
+        """Return the keys whose changes are passed to `_changed`; None for all. By default those of the start."""
+        return self._sources
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         raise NotImplementedError

@@ -6,6 +6,7 @@ has the labels it selects.
 
 from abc import abstractmethod
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -73,6 +74,9 @@ class BudgetController(InternalController):
     @abstractmethod
     def _member(self, key: Key, obj: Object) -> BudgetMember | None:
         """Return the contribution of a selected object."""
+
+    def _watched(self) -> Iterable[Key] | None:
+        return (BUDGETS, *self._kinds)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == BUDGETS:

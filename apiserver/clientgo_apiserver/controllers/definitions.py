@@ -4,6 +4,8 @@ A definition becomes Established right after the response to its creation, so a 
 it must on a real cluster, waits one turn of the loop.
 """
 
+from collections.abc import Iterable
+
 from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update
 from clientgo_apiserver.apiextensions.conversion import converter_of
 from clientgo_apiserver.apiextensions.crdschema import served_resources
@@ -53,6 +55,9 @@ class DefinitionController(InternalController):
             self._finalize(definition)
         else:
             self._accept(definition)
+
+    def _watched(self) -> Iterable[Key] | None:
+        return None
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == KEY:

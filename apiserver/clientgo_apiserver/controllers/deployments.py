@@ -12,7 +12,7 @@ Without a delay the status is written before the client's own write is answered,
 a real cluster. With a delay, however short, the order is the real one: the response first, availability later.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from clientgo_apiserver.controllers.base import InternalController, annotation
@@ -67,6 +67,9 @@ class DeploymentSimulation(InternalController):
 
     def __repr__(self) -> str:
         return f"<DeploymentSimulation of {len(self._rollouts)} objects>"
+
+    def _watched(self) -> Iterable[Key] | None:
+        return (*self._sources, NODES)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == NODES and kind != "MODIFIED":

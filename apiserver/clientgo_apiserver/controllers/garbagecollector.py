@@ -7,6 +7,7 @@ waits for every dependent that blocks it) and orphan (finalizer `orphan`: the de
 """
 
 from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -82,6 +83,9 @@ class GarbageCollector(InternalController):
             self._namespaces[_item(key, obj).uid] = obj["metadata"].get("namespace", "")
         for key, obj in stored:
             self._changed("ADDED", key, None, obj)
+
+    def _watched(self) -> Iterable[Key] | None:
+        return None
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         obj = new if new is not None else old

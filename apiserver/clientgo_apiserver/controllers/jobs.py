@@ -125,8 +125,10 @@ def _desired(job: Object) -> tuple[object, str]:
 
 def end_of(job: Object) -> Object | None:
     """Return the condition with which a Job has ended, Complete or Failed, or None."""
-    ends = (condition_of(job, kind) for kind in ("Complete", "Failed"))
-    return next((condition for condition in ends if condition.get("status") == "True"), None)
+    for condition in conditions_of(job):
+        if condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True":
+            return condition
+    return None
 
 
 def suspension(job: Object, status: str, reason: tuple[str, str], now: str) -> list[Object]:

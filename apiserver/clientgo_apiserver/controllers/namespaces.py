@@ -5,6 +5,7 @@ nothing does, it loses the finalizer `kubernetes`, and goes if no others are lef
 """
 
 from collections import Counter, deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -71,6 +72,9 @@ class NamespaceController(InternalController):
 
     def __repr__(self) -> str:
         return f"<NamespaceController {len(self._terminations)} terminating>"
+
+    def _watched(self) -> Iterable[Key] | None:
+        return None
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == NAMESPACES:
@@ -196,6 +200,9 @@ class NamespaceContents(InternalController):
     """
 
     _sources = (NAMESPACES,)
+
+    def _watched(self) -> Iterable[Key] | None:
+        return (NAMESPACES, *_CONTENTS)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == NAMESPACES and old is None and new is not None:

@@ -1,5 +1,7 @@
 """Controller of the status of resource quotas."""
 
+from collections.abc import Iterable
+
 from clientgo_apiserver.admission.quota import CHANGEABLE, usage
 from clientgo_apiserver.admission.quota import KEY as QUOTAS
 from clientgo_apiserver.controllers.base import InternalController
@@ -11,6 +13,9 @@ class QuotaController(InternalController):
     """Keeps the status of every ResourceQuota up to date."""
 
     _sources = (QUOTAS,)
+
+    def _watched(self) -> Iterable[Key] | None:
+        return None
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         # The number of quotas is checked first: hardly any server has one.

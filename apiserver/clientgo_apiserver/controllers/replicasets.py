@@ -4,6 +4,7 @@ Enabled by an option: a test that counts a namespace's objects does not expect t
 are removed at once; `deployments` makes the new ones available.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from clientgo_apiserver.controllers.base import InternalController, annotation, controller_reference, is_deleting
@@ -26,6 +27,9 @@ class ReplicaSetSimulation(InternalController):
     """Keeps the ReplicaSets of every Deployment."""
 
     _sources = (DEPLOYMENTS,)
+
+    def _watched(self) -> Iterable[Key] | None:
+        return (DEPLOYMENTS, REPLICA_SETS)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == DEPLOYMENTS and new is not None:

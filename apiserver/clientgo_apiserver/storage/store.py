@@ -12,7 +12,7 @@ the resourceVersion of an update (409 Conflict), and starts again if the object 
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -70,7 +70,8 @@ class Store:
         self._max_history_bytes = history_bytes
         self._events: deque[StorageEvent] = deque()
         self._history_bytes = 0
-        self._listeners: deque[StoreListener] = deque()
+        self._listeners: deque[tuple[StoreListener, frozenset[Key] | None]] = deque()
+        self._listening: dict[Key, tuple[StoreListener, ...]] = {}  # those of a key, in order
         self._journal = journal
         self._later = later
         self._batch: StorageEvents = []  # in memory, neither committed nor delivered
@@ -201,13 +202,20 @@ class Store:
         """Return the watchers of this key."""
         return self._bucket(key).watchers[:]
 
-    def subscribe(self, listener: StoreListener) -> Callable[[], None]:
-        """Call `listener(type, key, old, new)` after each write until the returned callable is called.
+    def subscribe(self, listener: StoreListener, keys: Iterable[Key] | None = None) -> Callable[[], None]:
+        """Call `listener(type, key, old, new)` after each write of these keys until the returned callable is called.
 
-        The listener must not write: events would reach other listeners out of order.
+        The listener must not write: events would reach other listeners out of order. By default it hears of all keys.
         """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        entry = (listener, None if keys is None else frozenset(keys))
+        self._listeners.append(entry)
+        self._listening.clear()
+
+        def unsubscribe() -> None:
+            self._listeners.remove(entry)
+            self._listening.clear()
+
+        return unsubscribe
 
     def compact(self, revision: int | None = None) -> None:
         """Drop the history up to `revision` (all by default): older versions raise `ExpiredRevision`."""
@@ -263,7 +271,11 @@ class Store:
     def _notify(self, kind: str, event: StorageEvent, old: Entry | None, new: Entry | None) -> None:
         before = old.object if old is not None else None
         after = new.object if new is not None else None
-        for listener in tuple(self._listeners):
+        listening = self._listening.get(event.key)
+        if listening is None:
+            selected = (each for each, keys in self._listeners if keys is None or event.key in keys)
+            listening = self._listening[event.key] = tuple(selected)
+        for listener in listening:
             listener(kind, event.key, before, after)
 
     def _undo(self, error: ApiFailure) -> None:
