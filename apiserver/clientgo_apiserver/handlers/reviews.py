@@ -6,7 +6,7 @@ from clientgo_apiserver.auth.authentication import user_of_token
 from clientgo_apiserver.auth.authorization import Attributes, Rules, decide
 from clientgo_apiserver.auth.serviceaccounts import ISSUER, matching_audiences, token_audiences
 from clientgo_apiserver.http.status import ApiFailure, Cause, bad_request, invalid, invalid_value
-from clientgo_apiserver.registry.gotypes import in_order
+from clientgo_apiserver.registry.gotypes import in_order, metadata_in_order
 from clientgo_apiserver.registry.metadata import timestamp
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
@@ -48,7 +48,7 @@ def review(state: State, kind: str, obj: Object, user: User, namespace: str = ""
     if kind == "SelfSubjectRulesReview":
         return in_order({**obj, "metadata": {}, "spec": {}, "status": status})
     if kind in _EMPTY_METADATA and meta.keys() - {"managedFields"}:
-        raise _invalid(invalid_value("metadata", meta, "must be empty"))
+        raise _invalid(invalid_value("metadata", metadata_in_order(obj), "must be empty"))
     return in_order({**obj, "status": status})
 
 

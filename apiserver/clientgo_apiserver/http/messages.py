@@ -216,11 +216,15 @@ STREAMED = (f"{JSON};stream=watch", "application/vnd.kubernetes.protobuf;stream=
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Form of the response: `kind` is empty for the object itself; `version` is that of meta.k8s.io."""
+    """Form of the response: `kind` is empty for the object itself; `version` is that of meta.k8s.io.
+
+    `indented` is for people who read JSON.
+    """
 
     kind: str = ""
     version: str = "v1"
     yaml: bool = False
+    indented: bool = False
 
     @property
     def plain(self) -> bool:
@@ -247,11 +251,11 @@ def negotiate(accept: str) -> Form:
         yaml = media == "application/yaml"
         if media not in _JSON_RANGES and not yaml:
             continue
-        kind = params.get("as", "")
+        kind, indented = params.get("as", ""), params.get("pretty") == "1"
         if not kind:
-            return Form(yaml=yaml)
+            return Form(yaml=yaml, indented=indented)
         if params.get("g") == "meta.k8s.io" and kind in _FORMS and params.get("v") in _FORM_VERSIONS:
-            return Form(kind, params["v"], yaml)
+            return Form(kind, params["v"], yaml, indented)
     raise not_acceptable(_PRODUCED)
 
 
@@ -269,10 +273,10 @@ def _yaml_of(body: bytes) -> bytes:
     pieces = []
     for name in sorted(fields):
         if name != listed:
-            pieces.append(to_yaml({name: msgspec.json.decode(fields[name])}, sort_keys=True))
+            pieces.append(to_yaml({name: msgspec.json.decode(fields[name])}, sort_keys=True, go=True))
             continue
         pieces.append(f"{name}:\n")
-        pieces += [to_yaml([msgspec.json.decode(item)], sort_keys=True) for item in decode_items(fields[name])]
+        pieces += [to_yaml([msgspec.json.decode(item)], sort_keys=True, go=True) for item in decode_items(fields[name])]
     return "".join(pieces).encode()
 
 

@@ -5,7 +5,8 @@ from functools import lru_cache
 
 import msgspec
 
-from clientgo_apiserver.http.messages import JSON, HTTPRequest, HTTPResponse
+from clientgo_apiserver.http.messages import JSON, HTTPRequest, HTTPResponse, negotiate
+from clientgo_apiserver.http.status import ApiFailure
 
 _TOOLS = ("curl", "Wget", "Mozilla/5.0")  # user agents of people
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
@@ -14,9 +15,19 @@ _LEAST_COMPRESSED = 128 * 1024
 
 
 def wants_indentation(request: HTTPRequest) -> bool:
-    """Return whether a person reads the response: by the parameter `pretty`, or else the user agent."""
+    """Return whether a person reads the response: by the accepted type, the parameter `pretty`, or the user agent."""
+    accept = request.headers.get("accept", "")
+    if "pretty" in accept and _is_indented(accept):
+        return True
     pretty = request.query.get("pretty")
     return pretty in _TRUE if pretty is not None else request.headers.get("user-agent", "").startswith(_TOOLS)
+
+
+def _is_indented(accept: str) -> bool:
+    try:
+        return negotiate(accept).indented
+    except ApiFailure:
+        return False
 
 
 @lru_cache(maxsize=256)

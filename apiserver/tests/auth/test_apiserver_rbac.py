@@ -217,4 +217,5 @@ def test_review_has_no_metadata_but_its_managed_fields(guarded: Guarded) -> None
     review = {"spec": {"user": "eve", "resourceAttributes": {"verb": "get", "resource": "pods"}}}
     assert list(guarded.ok("POST", url, review)["metadata"]) == ["managedFields"]
     refused = guarded.refused(422, "POST", url, {**review, "metadata": {"name": "x"}})
-    assert refused["message"].endswith(": must be empty")
+    fields = '{"f:spec":{"f:resourceAttributes":{".":{},"f:resource":{},"f:verb":{}},"f:user":{}}}}]}'
+    assert refused["message"].endswith(f'"fieldsV1":{fields}: must be empty')

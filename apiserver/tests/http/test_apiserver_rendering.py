@@ -26,6 +26,14 @@ def test_people_get_indented_json(kube: Kube, url: str, agent: str, indented: bo
     assert (b'{\n  "kind"' in body) is indented
 
 
+@pytest.mark.parametrize(
+    ("accept", "indented"),
+    [("application/json;pretty=1", True), ("application/json;pretty=0", False), ("text/html;pretty=1, */*", False)],
+)
+def test_client_may_accept_indented_json(kube: Kube, accept: str, indented: bool) -> None:
+    assert (b'{\n  "kind"' in kube.send("GET", CONFIG_MAPS, accept=accept).body) is indented
+
+
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 
 
@@ -45,6 +53,15 @@ def test_yaml_is_sent_to_clients_that_prefer_it(kube: Kube) -> None:
         response = kube.send("GET", url, accept="application/yaml")
         assert response.content_type == "application/yaml"
         assert read_yaml(response.body.decode())[0]["kind"] == kind
+
+
+def test_yaml_has_quotes_and_blocks_as_in_go(kube: Kube) -> None:
+    data = {"block": "a\nb\n", "number": "1e3", "plain": "a b", "special": "a: b"}
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "quoted"}, "data": data})
+    text = kube.send("GET", f"{CONFIG_MAPS}/quoted", accept="application/yaml").body.decode()
+    lines = ["data:", "  block: |", "    a", "    b", '  number: "1e3"', "  plain: a b", "  special: 'a: b'"]
+    assert "\n".join(lines) in text
+    assert read_yaml(text)[0]["data"] == data
 
 
 def test_long_responses_are_compressed() -> None:

@@ -164,6 +164,15 @@ def test_lease_duration_must_be_positive(kube: Kube) -> None:
     assert [cause["field"] for cause in causes] == ["spec.leaseDurationSeconds", "spec.leaseTransitions"]
 
 
+def test_field_of_a_disabled_feature_is_dropped_and_keeps_its_owner(kube: Kube) -> None:
+    url = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    lease = kube.ok("POST", url, {"metadata": {"name": "l"}, "spec": {"preferredHolder": "x"}})
+    assert lease["spec"] == {}
+    assert lease["metadata"]["managedFields"][0]["fieldsV1"] == {"f:spec": {"f:preferredHolder": {}}}
+    patched = kube.ok("PATCH", f"{url}/l", {"spec": {"strategy": "x", "holderIdentity": "me"}}, MERGE)
+    assert patched["spec"] == {"holderIdentity": "me"}
+
+
 def test_an_autoscaler_of_the_old_version_keeps_its_one_target(kube: Kube) -> None:
     url = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}

@@ -39,15 +39,16 @@ _LINE_BREAKS_OF_YAML_1_1 = re.compile("[\x85\u2028\u2029]")
 _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-def to_yaml(value: Any, *, sort_keys: bool = False, literal: bool = False, flow: bool = False) -> str:
+def to_yaml(value: Any, *, sort_keys: bool = False, literal: bool = False, flow: bool = False, go: bool = False) -> str:
     """Return plain values as YAML, without indented lists, folded lines or aliases.
 
-    `literal` writes texts of several lines as blocks, for human readers. `flow` writes everything on one line.
+    `literal` writes texts of several lines as blocks, for human readers. `flow` writes everything on one line. `go`
+    writes as go-yaml does: with blocks, and ambiguous texts in double quotes.
     """
     return str(
         yaml.dump(
             value,
-            Dumper=_LiteralDumper if literal else _Dumper,
+            Dumper=_GoDumper if go else _LiteralDumper if literal else _Dumper,
             sort_keys=sort_keys,
             width=_WIDTH,
             allow_unicode=True,
@@ -90,5 +91,17 @@ def _literal(dumper: Any, value: str) -> yaml.ScalarNode:
     return node
 
 
+class _GoDumper(_LiteralDumper):
+    pass
+
+
+def _as_go(dumper: Any, value: str) -> yaml.ScalarNode:
+    if "\n" in value or not is_ambiguous(value):
+        return _literal(dumper, value)
+    node: yaml.ScalarNode = dumper.represent_scalar("tag:yaml.org,2002:str", value, style='"')
+    return node
+
+
 _Dumper.add_representer(str, _represent_str)
+_GoDumper.add_representer(str, _as_go)
 _LiteralDumper.add_representer(str, _literal)

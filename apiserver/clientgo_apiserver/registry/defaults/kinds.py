@@ -121,12 +121,6 @@ def _secret(obj: Object, _: Object | None) -> Object:
     return {**stored, "data": {**(obj.get("data") or {}), **encoded}}
 
 
-def _lease(obj: Object, _: Object | None) -> Object:
-    # Fields of a feature that is off by default.
-    spec = {field: value for field, value in (obj.get("spec") or {}).items() if field not in _COORDINATED}
-    return {**obj, "spec": spec}
-
-
 def _with_template_generation(new: Object, old: Object | None) -> Object:
     """Return a DaemonSet whose annotation counts the changes of its template, as a field of older versions did."""
     meta, source = new["metadata"], new if old is None else old
@@ -167,7 +161,6 @@ def _autoscaler(obj: Object, _: Object | None) -> Object:
 
 
 _AUTOSCALING_FIELDS = ("behavior", "conditions", "current-metrics", "metrics")
-_COORDINATED = ("strategy", "preferredHolder")
 _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] = {
     ("", "namespaces"): _namespace,
     ("", "nodes"): _node,
@@ -178,7 +171,6 @@ _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] =
     ("apiextensions.k8s.io", "customresourcedefinitions"): crdschema.with_defaults,
     ("autoscaling", "horizontalpodautoscalers"): _autoscaler,
     ("batch", "jobs"): _job,
-    ("coordination.k8s.io", "leases"): _lease,
 }
 # The kubelet registers its node with a status.
 _KEEPS_STATUS = frozenset({("", "nodes")})

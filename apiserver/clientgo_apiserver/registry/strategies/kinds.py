@@ -29,6 +29,7 @@ _LOCAL: Object = {
     "reason": "Local",
     "message": "Local APIServices are always available",
 }
+_COORDINATED = ("strategy", "preferredHolder")
 _CLAIM_SOURCES = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})
 
 
@@ -138,6 +139,18 @@ class _PriorityClassStrategy(Strategy):
         return new
 
 
+class _LeaseStrategy(Strategy):
+    """Strategy of Leases, which have no fields of coordinated leader election: it is off by default."""
+
+    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+        """Return the lease without these fields, which keep their owners."""
+        return {**new, "spec": {name: value for name, value in new["spec"].items() if name not in _COORDINATED}}
+
+    def prepare_for_update(self, context: StrategyContext, new: Object, _: Object) -> Object:
+        """Return the lease without these fields."""
+        return self.prepare_for_create(context, new)
+
+
 class _ClaimStrategy(Strategy):
     """Strategy of PersistentVolumeClaims, which name their source in two ways."""
 
@@ -181,6 +194,7 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("apps", "deployments", ""): _DeploymentStrategy(),
     ("apps", "deployments", "scale"): _DeploymentStrategy(),
     ("batch", "jobs", ""): _JobStrategy(),
+    ("coordination.k8s.io", "leases", ""): _LeaseStrategy(),
     ("scheduling.k8s.io", "priorityclasses", ""): _PriorityClassStrategy(),
     (*_REQUESTS, ""): RequestStrategy(),
     (*_REQUESTS, "approval"): ApprovalStrategy(),
