@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity, total
+from clientgo_apiserver.http.messages import cached
 from clientgo_apiserver.resources import Object
 
 CONTAINERS = ("containers", "initContainers")
@@ -17,6 +18,7 @@ _IDENTIFIER = re.compile(r"[0-9a-f]{64}")
 _OVERCOMMITTED = ("cpu", "memory")
 
 
+@cached(size=256, longest=256)
 def pull_policy(image: str) -> str:
     """Return Always for an image with the tag `latest`, or without tag and digest, else IfNotPresent."""
     return "Always" if _tag(image) == "latest" else "IfNotPresent"

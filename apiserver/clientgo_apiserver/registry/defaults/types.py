@@ -151,9 +151,9 @@ class _Type:
         return completed
 
     @cached_property
-    def _lists(self) -> tuple[str, ...]:
+    def _lists(self) -> frozenset[str]:
         """Names of the lists and maps that are never omitted."""
-        return tuple(
+        return frozenset(
             field.name for field in members(self._message) if field.always and (field.repeated or field.mapped)
         )
 
@@ -170,12 +170,14 @@ class _Type:
 
     def without_empty(self, value: Object, earlier: Object = _NOTHING) -> Object:
         """Return the object with null for its empty lists and maps; the same one if it has none."""
-        changes = {name: None for name in self._lists if value.get(name) in ([], {})}
-        holders = self._holders
-        for name in holders.keys() & value.keys():
-            child = value[name]
-            if child and child is not earlier.get(name) and (converted := holders[name](child)) is not child:
-                changes[name] = converted
+        changes: Object = {}
+        lists, holders = self._lists, self._holders
+        for name, child in value.items():
+            if not child:
+                if name in lists and child is not None:
+                    changes[name] = None
+            elif name in holders and child is not earlier.get(name) and (new := holders[name](child)) is not child:
+                changes[name] = new
         return {**value, **changes} if changes else value
 
 

@@ -1,7 +1,6 @@
 """Warnings about pods and pod templates, with the words of kube-apiserver."""
 
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity
@@ -198,7 +197,9 @@ def _security_warnings(spec: Object, annotations: Object, path: str) -> Iterator
 
 
 def _all_container_warnings(spec: Object, path: str) -> Iterator[str]:
-    yield from chain.from_iterable(_container_warnings(*entry) for entry in _containers(spec, path))
+    for container, at in _containers(spec, path):
+        if "env" in container or container.get("resources"):
+            yield from _container_warnings(container, at)
 
 
 def _container_warnings(container: Object, path: str) -> Iterator[str]:

@@ -76,10 +76,10 @@ class CompiledRules:
             if not value.get(field) and (causes := check(value, old, scope)):
                 numbered.append((number, causes))
         earlier = old if isinstance(old, dict) else _EMPTY
-        for field in self._fields.keys() & value.keys():
-            child = value[field]
-            if child is not None:
-                for number, check, located in self._fields[field]:
+        checks = self._fields
+        for field, child in value.items():
+            if field in checks and child is not None:
+                for number, check, located in checks[field]:
                     if causes := check(child, earlier.get(field), scope):
                         numbered.append((number, within(field, causes) if located else causes))
         if not numbered:

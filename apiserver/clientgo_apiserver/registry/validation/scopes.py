@@ -24,9 +24,12 @@ class FieldScope:
         self.value = value
         self.old = old
         self.parent = parent
-        self.root: FieldScope = parent.root if parent else self
-        self.memo: dict[str, Any] = parent.memo if parent else {}
-        self._errors_of: TypeCheck | None = parent._errors_of if parent else errors_of
+        self.root: FieldScope = self
+        self._errors_of: TypeCheck | None = errors_of
+        if parent is None:
+            self.memo: dict[str, Any] = {}
+        else:
+            self.root, self.memo, self._errors_of = parent.root, parent.memo, parent._errors_of
 
     def __repr__(self) -> str:
         return f"<FieldScope {self.name}>"
