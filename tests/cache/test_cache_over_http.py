@@ -229,7 +229,7 @@ def test_deleted_and_recreated_kind_is_followed_again(caplog: pytest.LogCaptureF
             assert handler.wait_for(2, timeout=30)[1] == ("delete", "default/a")
             assert informer.size == 0
             before = informer.state().lists
-            eventually(lambda: informer.state().lists > before + 2)
+            eventually(lambda: informer.state().lists > before + 1, seconds=30)  # with a random backoff
             definitions.create(definition)
             second = foos.create(foo("a"))
             assert handler.wait_for(3, timeout=30)[2] == ("add", "default/a")
