@@ -111,6 +111,8 @@ class HandlerRetries(Generic[T]):
 
     def __init__(self, clock: Clock) -> None:
         self.next_due: float | None = None
+        self.has_names = False
+        """True if some object has failed, and neither succeeded since nor was removed; read for each notification."""
         self._clock = clock
         self._failed: dict[ObjectName, _Failed[T]] = {}
         self._dropped: BoundedDict[ObjectName, str] = BoundedDict(SHOWN_DROPS)
@@ -120,11 +122,6 @@ class HandlerRetries(Generic[T]):
 
     def __contains__(self, key: ObjectName) -> bool:
         return key in self._failed
-
-    @property
-    def has_names(self) -> bool:
-        """True if some object has failed, and neither succeeded since nor was removed."""
-        return self.next_due is not None or bool(self._dropped)
 
     def failures(self) -> dict[ObjectName, str]:
         """Return the error of each object that the handler fails for, or has failed for until it was dropped."""
@@ -139,6 +136,7 @@ class HandlerRetries(Generic[T]):
 
     def add(self, key: ObjectName, notification: Notification[T], error: str) -> float | None:
         """Store a notification that failed; return the delay until its retry, or None if it is dropped."""
+        self.has_names = True
         before = self._failed.get(key)
         attempts, base = (1, _base(notification)) if before is None else (before.attempts + 1, before.base)
         if isinstance(notification, Removed) and attempts >= DELETION_ATTEMPTS:
@@ -155,6 +153,7 @@ class HandlerRetries(Generic[T]):
         """Remove the object."""
         self._failed.pop(key, None)
         self._dropped.pop(key, None)
+        self.has_names = bool(self._failed or self._dropped)
 
     def due(self) -> list[Notification[T]]:
         """Return the notifications whose retry is due; each is to be delivered now."""

@@ -182,24 +182,24 @@ class ReflectorWatcher(Generic[T]):
 
     def _take(self, event: WatchEvent[T] | Bookmark | BadEvent) -> None:
         position = self._position
-        match event:
-            case WatchEvent(change, obj):
-                if reason := self._reject_reason(obj):
-                    self._sink.reject(BadEvent(change, unexpected(self._source.kind, obj, reason)), position.version)
-                    return
-                version = position.after(obj.metadata.resource_version, added=change == "ADDED")
-                self._sink.apply(event, version)
-            case BadEvent(change, error):
-                if isinstance(error, UnexpectedObject):
-                    self._sink.reject(event, position.version)
-                    return
-                version = position.after(error.metadata.resource_version, added=change == "ADDED")
-                self._sink.reject(event, version)
-            case Bookmark(version):
-                self._check_order(version)
-                version = position.after(version, added=False)
-                self._metrics.reached(version)
-                self._sink.bookmark(version)
+        if isinstance(event, WatchEvent):  # nearly always; a class pattern takes four times as long
+            obj, change = event.object, event.type
+            if reason := self._reject_reason(obj):
+                self._sink.reject(BadEvent(change, unexpected(self._source.kind, obj, reason)), position.version)
+                return
+            version = position.after(obj.metadata.resource_version, added=change == "ADDED")
+            self._sink.apply(event, version)
+        elif isinstance(event, BadEvent):
+            if isinstance(event.error, UnexpectedObject):
+                self._sink.reject(event, position.version)
+                return
+            version = position.after(event.error.metadata.resource_version, added=event.type == "ADDED")
+            self._sink.reject(event, version)
+        else:
+            self._check_order(event.resource_version)
+            version = position.after(event.resource_version, added=False)
+            self._metrics.reached(version)
+            self._sink.bookmark(version)
         position.version = version
 
     def _check_order(self, version: str) -> None:

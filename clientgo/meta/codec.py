@@ -76,6 +76,7 @@ class _NameOnlyObject(msgspec.Struct, frozen=True):
 # msgspec's errors: invalid JSON or types, invalid UTF-8, nesting deeper than Python's stack.
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
+_convert = msgspec.convert  # one look-up less for each object
 _IDENTITY = msgspec.json.Decoder(_Identity, dec_hook=decode_hook)
 _NAME_ONLY = msgspec.json.Decoder(_NameOnlyObject, strict=False)
 
@@ -104,7 +105,8 @@ class Codec(Generic[T]):
             Undecodable: it does not fit the class.
         """
         try:
-            return self._to_own_class(self._decoder.decode(data))
+            obj: T = self._decoder.decode(data)
+            return obj if self._same else _convert(obj, self.cls, from_attributes=True)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  # the class's own `__post_init__` may raise anything
@@ -120,7 +122,9 @@ class Codec(Generic[T]):
         try:
             page = self._page.decode(data)
             if page.kind != "Table":
-                items = page.items if self._same else [self._to_own_class(item) for item in page.items]
+                items = page.items
+                if not self._same:
+                    items = [_convert(item, self.cls, from_attributes=True) for item in items]
                 return ObjectList(page.metadata, items)
         except KeyboardInterrupt:
             raise
@@ -161,7 +165,7 @@ class Codec(Generic[T]):
                 content = _foreign_content(obj)
                 body = encode_value({key: item for key, item in content.items() if key not in ("apiVersion", "kind")})
             else:  # converted by its own class: a subclass may have more fields
-                wire: Any = obj if self._same else msgspec.convert(obj, form(obj.__class__), from_attributes=True)
+                wire: Any = obj if self._same else _convert(obj, form(obj.__class__), from_attributes=True)
                 body = encode_struct(wire)
         except Unencodable as error:
             raise self._named(obj, error) from error.__cause__
@@ -173,10 +177,6 @@ class Codec(Generic[T]):
         name = text_of(getattr(getattr(obj, "metadata", None), "name", ""))
         location = f"{error.where.removeprefix('.')} of " if error.where else ""
         return Unencodable(f"{location}{self.api.kind} {name}", error.cause)
-
-    def _to_own_class(self, wire: Any) -> T:
-        obj: T = wire if self._same else msgspec.convert(wire, self.cls, from_attributes=True)
-        return obj
 
     def _salvage(self, data: bytes | msgspec.Raw, first: BaseException) -> T:
         try:

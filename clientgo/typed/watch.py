@@ -1,7 +1,7 @@
 """A client's open watch: raw frames decoded into events of one kind."""
 
 from collections.abc import Iterator
-from typing import Any, Generic, Literal, Self, TypeVar, cast
+from typing import Any, Generic, Literal, Self, TypeVar
 
 import msgspec
 
@@ -19,6 +19,8 @@ log = get_logger(__name__)
 
 T = TypeVar("T")
 S = TypeVar("S", bound=OpenStream[Any])
+
+_CHANGES: dict[str, ChangeType] = {"ADDED": "ADDED", "MODIFIED": "MODIFIED", "DELETED": "DELETED"}
 
 
 class StreamReader(Generic[S]):
@@ -52,8 +54,9 @@ class DecodedWatch(StreamReader[EventStream], Generic[T]):
 
     def __iter__(self) -> Iterator[WatchEvent[T] | Bookmark | BadEvent]:
         for frame in self._stream:
-            if frame.type in ("ADDED", "MODIFIED", "DELETED"):
-                yield self._change(cast(ChangeType, frame.type), frame.object)
+            change = _CHANGES.get(frame.type)
+            if change is not None:
+                yield self._change(change, frame.object)
                 continue
             try:
                 bookmark = self._special(frame)
