@@ -20,6 +20,7 @@ from apiserver.benchmarks.hostilemore import LISTS
 from apiserver.benchmarks.hostilerequests import ROWS, Request, Row
 from apiserver.benchmarks.hostilespecs import SPECS
 from apiserver.benchmarks.hostilestreams import STREAMS
+from apiserver.benchmarks.hostileworkloads import LIVES, WORKLOADS
 from apiserver.benchmarks.server import Server, server
 
 MAX_BLOCK, MAX_MEMORY = 0.1, 300
@@ -157,7 +158,8 @@ def main() -> None:
     figures: dict[str, Figures] = {}
     print("| request | status | seconds | longest GET of another client | longest turn | peak memory |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for rows in (ROWS, LISTS, *([row for row in SPECS if row.pods is pods] for pods in (False, True))):
+    specs = ([row for row in SPECS if row.pods is pods] for pods in (False, True))
+    for rows in (ROWS, LISTS, *specs, WORKLOADS, LIVES):
         selected = [row for row in rows if not options.names or any(name in row.name for name in options.names)]
         if selected:
             with server(*(["--pods"] if selected[0].pods else []), module="apiserver.benchmarks.turns") as target:

@@ -1,4 +1,4 @@
-"""Hostile specs with long lists, heads of requests, workloads, and WebSockets."""
+"""Hostile specs with long lists, heads of requests, and WebSockets."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -238,33 +238,3 @@ for _name in (
     "16 MB that are echoed",
 ):
     SPECS.row(f"exec: {_name}", _with_pod, pods=True)
-
-# Workloads, which have pods.
-
-_TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [CONTAINER], "restartPolicy": "Always"}}
-_ONCE = {"template": {"spec": {"containers": [CONTAINER], "restartPolicy": "Never"}}}
-
-
-def _workload(name: str, path: str, spec: Any) -> None:
-    SPECS.only(f"pods: {name}", post(path, {"metadata": {"name": f"w{len(SPECS)}"}, "spec": spec}), pods=True)
-
-
-_APPS, _BATCH = "/apis/apps/v1/namespaces/default", "/apis/batch/v1/namespaces/default"
-_SELECTED = {"selector": {"matchLabels": {"a": "b"}}, "template": _TEMPLATE}
-_workload("a Job of 2,147,483,647 pods", f"{_BATCH}/jobs", {**_ONCE, "parallelism": 2**31 - 1})
-_workload(
-    "an Indexed Job of 100,000 pods",
-    f"{_BATCH}/jobs",
-    {**_ONCE, "parallelism": 100_000, "completions": 100_000, "completionMode": "Indexed"},
-)
-_workload(
-    "a CronJob on the 31st of February",
-    f"{_BATCH}/cronjobs",
-    {"schedule": "0 0 31 2 *", "jobTemplate": {"spec": _ONCE}},
-)
-_workload(
-    "a StatefulSet of 2,147,483,647 pods",
-    f"{_APPS}/statefulsets",
-    {**_SELECTED, "serviceName": "s", "replicas": 2**31 - 1, "podManagementPolicy": "Parallel"},
-)
-_workload("a Deployment of 2,147,483,647 pods", f"{_APPS}/deployments", {**_SELECTED, "replicas": 2**31 - 1})

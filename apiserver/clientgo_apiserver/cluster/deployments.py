@@ -231,7 +231,8 @@ class DeploymentController(WorkloadController):
             "readyReplicas": sets.total("readyReplicas"),
             "availableReplicas": sets.total("availableReplicas"),
         }
-        counts["unavailableReplicas"] = max(0, sum(map(wanted_replicas, sets.all)) - counts["availableReplicas"])
+        unavailable = _int32(sum(map(wanted_replicas, sets.all)) - counts["availableReplicas"])
+        counts["unavailableReplicas"] = max(0, unavailable)
         status = {
             "observedGeneration": obj["metadata"].get("generation", 1),
             **{name: count or None for name, count in counts.items()},
@@ -344,7 +345,12 @@ def _shrink(sizes: dict[str, int], removable: int, limits: Mapping[str, int]) ->
 
 def _max_replicas(obj: Object) -> int:
     desired = wanted_replicas(obj)
-    return desired + (max_surge(obj) if desired else 0)
+    return _int32(desired + (max_surge(obj) if desired else 0))
+
+
+def _int32(number: int) -> int:
+    """Return a number as Go's int32 has it, in which sums of numbers of replicas overflow."""
+    return (number + 2**31) % 2**32 - 2**31
 
 
 def _new_size(obj: Object, sets: _Sets) -> int:

@@ -5,15 +5,20 @@ from collections.abc import Iterable
 from typing import Any
 
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_ready, phase_of
-from clientgo_apiserver.controllers.base import InternalController, controller_reference, is_deleting
+from clientgo_apiserver.controllers.base import InternalController, annotation, controller_reference, is_deleting
+from clientgo_apiserver.controllers.selectorindex import SelectorIndex
+from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
-from clientgo_apiserver.storage.stored import Key, name_of
+from clientgo_apiserver.storage.stored import Key, Name, name_of
 
 SERVICES: Key = ("", "services")
 ENDPOINTS: Key = ("", "endpoints")
 SLICES: Key = ("discovery.k8s.io", "endpointslices")
 _MANAGER = "endpointslice-controller.k8s.io"
 _MAX_ENDPOINTS = 100  # kube-controller-manager's --max-endpoints-per-slice
+_MAX_ADDRESSES = 1000  # of Endpoints
+_CAPACITY = "endpoints.kubernetes.io/over-capacity"
+_PAUSE_SECONDS = 0.001  # between the syncs of a Service, for each pod, because all are looked at
 
 
 class EndpointsController(InternalController):
@@ -21,22 +26,51 @@ class EndpointsController(InternalController):
 
     _sources = (SERVICES,)
 
+    def __init__(self, internal: Internal) -> None:
+        super().__init__(internal)
+        self._selectors = SelectorIndex()
+        self._sizes: dict[Name, int] = {}  # pods that a Service selected last
+        self._delayed: set[Name] = set()
+
     def _watched(self) -> Iterable[Key] | None:
         return (SERVICES, PODS)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == SERVICES:
-            self._schedule(*name_of(new or old or {}))
+            name = name_of(new or old or {})
+            self._schedule(*name)
+            if new is not None and new["spec"].get("selector"):
+                self._selectors.add(name, {"matchLabels": new["spec"]["selector"]})
+            else:
+                self._selectors.discard(name)
         elif key == PODS and _offered(old) != _offered(new):
-            namespace = (new or old or {})["metadata"]["namespace"]
-            for service in self._store.list(SERVICES, namespace):
-                if any(pod is not None and _selects(service, pod) for pod in (old, new)):
-                    self._schedule(*name_of(service))
+            for pod in (old, new):
+                self._follow(pod)
+
+    def _follow(self, pod: Object | None) -> None:
+        """Sync the Services of a pod: soon, or, those of many pods, less often."""
+        if pod is None:
+            return
+        for name in self._selectors.candidates(pod["metadata"]["namespace"], pod["metadata"].get("labels") or {}):
+            service = self._store.get(SERVICES, *name)
+            if service is None or not _selects(service, pod):
+                continue
+            size = self._sizes.get(name, 0)
+            if size <= _MAX_ENDPOINTS:
+                self._schedule(*name)
+            elif name not in self._delayed:
+                self._delayed.add(name)
+                self._later(size * _PAUSE_SECONDS, self._resume, name)
+
+    def _resume(self, name: Name) -> None:
+        self._delayed.discard(name)
+        self._schedule(*name)
 
     def _sync(self, *names: str) -> None:
         namespace, name = names
         service = self._store.get(SERVICES, namespace, name)
         if service is None:
+            self._sizes.pop((namespace, name), None)
             if (stored := self._store.get(ENDPOINTS, namespace, name)) is not None:
                 self._internal.delete(ENDPOINTS, namespace, name, uid=stored["metadata"]["uid"])
             return  # the slices are deleted by the garbage collector
@@ -47,6 +81,7 @@ class EndpointsController(InternalController):
             for pod in self._store.list(PODS, namespace)
             if _selects(service, pod) and phase_of(pod) not in FINISHED and (pod.get("status") or {}).get("podIP")
         ]
+        self._sizes[namespace, name] = len(pods)
         self._write_slices(service, pods)
         self._write_endpoints(service, [pod for pod in pods if not is_deleting(pod)])
 
@@ -66,8 +101,7 @@ class EndpointsController(InternalController):
             if number < len(stored):
                 current = stored[number]
                 if (current.get("endpoints") or [], current.get("ports") or []) != (endpoints, ports):
-                    patch = {"endpoints": endpoints, "ports": ports}
-                    self._internal.patch(SLICES, *name_of(current), patch)
+                    self._replace(SLICES, current, {"endpoints": endpoints, "ports": ports})
                 continue
             labels = {**label, "endpointslice.kubernetes.io/managed-by": _MANAGER}
             meta = {
@@ -77,8 +111,9 @@ class EndpointsController(InternalController):
                 "ownerReferences": [controller_reference(service)],
             }
             endpoint_slice = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": meta}
-            content = {"addressType": _family(service), "endpoints": endpoints, "ports": ports}
-            self._internal.create(SLICES, namespace, {**endpoint_slice, **content})
+            content = {"endpoints": endpoints, "ports": ports}
+            created = {**endpoint_slice, "addressType": _family(service), **content}
+            self._internal.create(SLICES, namespace, created)
         for surplus in stored[len(groups) :]:
             self._internal.delete(SLICES, *name_of(surplus), uid=surplus["metadata"]["uid"])
 
@@ -100,6 +135,9 @@ class EndpointsController(InternalController):
     def _write_endpoints(self, service: Object, pods: list[Object]) -> None:
         namespace, name = name_of(service)
         published = bool(service["spec"].get("publishNotReadyAddresses"))
+        is_truncated = len(pods) > _MAX_ADDRESSES
+        if is_truncated:  # ready pods first, as upstream
+            pods = sorted(pods, key=lambda pod: not is_ready(pod))[:_MAX_ADDRESSES]
         addresses = [
             (
                 published or is_ready(pod),
@@ -110,7 +148,7 @@ class EndpointsController(InternalController):
         subset: dict[str, Any] = {
             "addresses": [address for ready, address in addresses if ready],
             "notReadyAddresses": [address for ready, address in addresses if not ready],
-            "ports": _ports(service, pods),
+            "ports": [{name: value for name, value in port.items() if value} for port in _ports(service, pods)],
         }
         subsets = [{field: value for field, value in subset.items() if value}] if addresses else []
         stored = self._store.get(ENDPOINTS, namespace, name)
@@ -119,7 +157,19 @@ class EndpointsController(InternalController):
             endpoints = {"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": subsets}
             self._internal.create(ENDPOINTS, namespace, endpoints)
         elif (stored.get("subsets") or []) != subsets:
-            self._internal.patch(ENDPOINTS, namespace, name, {"subsets": subsets or None})
+            if annotation(stored, _CAPACITY) != ("truncated" if is_truncated else ""):
+                capacity = {"annotations": {_CAPACITY: "truncated" if is_truncated else None}}
+                stored = self._internal.patch(ENDPOINTS, namespace, name, {"metadata": capacity})
+            self._replace(ENDPOINTS, stored, {"subsets": subsets})
+
+    def _replace(self, key: Key, stored: Object, fields: dict[str, list[Any]]) -> None:
+        """Replace lists of an object. Those of many addresses are stored as they are: to check them takes long."""
+        name = name_of(stored)
+        if all(bool(stored.get(field)) == bool(value) for field, value in fields.items()):
+            self._store.put(key, {**stored, **fields})  # the owners of the fields stay the same
+        else:
+            absent: list[Any] | None = None if key == ENDPOINTS else []
+            self._internal.patch(key, *name, {field: value or absent for field, value in fields.items()})
 
 
 def _selects(service: Object, pod: Object) -> bool:
@@ -138,8 +188,7 @@ def _ports(service: Object, pods: list[Object]) -> list[Object]:
         target = port.get("targetPort", port["port"])
         number = target if isinstance(target, int) else _named_port(pods, target)
         if number is not None:
-            named = {"name": port["name"]} if port.get("name") else {"name": ""}
-            ports.append({**named, "port": number, "protocol": port.get("protocol", "TCP")})
+            ports.append({"name": port.get("name") or "", "port": number, "protocol": port.get("protocol", "TCP")})
     return ports
 
 

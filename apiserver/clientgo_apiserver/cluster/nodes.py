@@ -89,6 +89,8 @@ class NodeSimulation(InternalController):
         kind, *name = names
         if kind == "node":
             self._sync_node(name[0])
+        elif kind == "lease":
+            self._renew_lease(name[0])
         else:
             self._sync_pod(name[0], name[1])
 
@@ -112,7 +114,7 @@ class NodeSimulation(InternalController):
         if changed != node:
             self._store.put(NODES, changed)
         for pod in self._pods_on(name):
-            self._sync_pod(*name_of(pod))
+            self._schedule("pod", *name_of(pod))
 
     def _sync_pod(self, namespace: str, name: str) -> None:
         """Delete a pod whose node is gone; evict it from a tainted one once its tolerations have run out."""
@@ -181,23 +183,26 @@ class NodeSimulation(InternalController):
         return [pod for pod in self._store.list(PODS) if pod["spec"].get("nodeName") == node]
 
     def _heartbeat(self) -> None:
-        """Renew the Lease of each ready node, as its kubelet does."""
-        micro = f"{self._now()[:-1]}.000000Z"
+        """Have the Lease of each node renewed, soon and one after the other."""
         for node in self._store.list(NODES):
-            if readiness(node) != "True":
-                continue
-            name = node["metadata"]["name"]
-            lease = self._store.get(LEASES, _LEASE_NAMESPACE, name)
-            if lease is None:
-                spec = {"holderIdentity": name, "leaseDurationSeconds": _LEASE_SECONDS, "renewTime": micro}
-                owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node["metadata"]["uid"]}
-                meta = {"name": name, "namespace": _LEASE_NAMESPACE, "ownerReferences": [owner]}
-                lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": spec}
-                create = partial(self._internal.create, LEASES, _LEASE_NAMESPACE, lease)
-                self._attempt("create the lease", (_LEASE_NAMESPACE, name), create)
-            else:
-                self._store.put(LEASES, {**lease, "spec": {**lease["spec"], "renewTime": micro}})
+            self._schedule("lease", node["metadata"]["name"])
         self._later(_HEARTBEAT_SECONDS, self._heartbeat)
+
+    def _renew_lease(self, name: str) -> None:
+        """Renew the Lease of a node if it is ready, as its kubelet does."""
+        node, lease = self._store.get(NODES, "", name), self._store.get(LEASES, _LEASE_NAMESPACE, name)
+        if node is None or readiness(node) != "True":
+            return
+        micro = f"{self._now()[:-1]}.000000Z"
+        if lease is not None:
+            self._store.put(LEASES, {**lease, "spec": {**lease["spec"], "renewTime": micro}})
+            return
+        spec = {"holderIdentity": name, "leaseDurationSeconds": _LEASE_SECONDS, "renewTime": micro}
+        owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": node["metadata"]["uid"]}
+        meta = {"name": name, "namespace": _LEASE_NAMESPACE, "ownerReferences": [owner]}
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": spec}
+        create = partial(self._internal.create, LEASES, _LEASE_NAMESPACE, lease)
+        self._attempt("create the lease", (_LEASE_NAMESPACE, name), create)
 
 
 def readiness(node: Object) -> str:

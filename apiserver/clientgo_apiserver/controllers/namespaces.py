@@ -22,7 +22,7 @@ _ACCOUNTS: Key = ("", "serviceaccounts")
 _CONFIG_MAPS: Key = ("", "configmaps")
 _ROOT_CA = "kube-root-ca.crt"
 _CONTENTS = {_ACCOUNTS: "default", _CONFIG_MAPS: _ROOT_CA}
-_BATCH = 200  # objects deleted in one turn of the event loop, so that requests are not delayed
+_BATCH = 20  # objects deleted in one turn of the event loop, so that requests are not delayed
 _STATUS_SECONDS = 1.0  # between two writes of the conditions, however many objects go meanwhile
 
 _DONE = {

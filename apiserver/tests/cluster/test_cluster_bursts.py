@@ -104,3 +104,23 @@ def test_pods_of_a_job_that_end_together_are_counted_once(spec: Object, outcome:
     assert status[outcome] == 60
     assert status["conditions"][-1]["type"] == {"succeeded": "Complete", "failed": "Failed"}[outcome]
     assert all(not pod["metadata"].get("finalizers") for pod in cluster.pods())
+
+
+def test_replicas_overflow_as_in_go() -> None:
+    cluster = PodCluster()
+    cluster.deployment(replicas=2**31 - 1)
+    [replica_set] = cluster.store.list(REPLICA_SETS)
+    assert replica_set["metadata"]["annotations"]["deployment.kubernetes.io/max-replicas"] == "-1610612737"
+    assert replica_set["spec"]["replicas"] == 0, "as kube-controller-manager decides"
+    assert not cluster.pods()
+
+
+def test_leases_of_nodes_are_renewed_one_after_the_other() -> None:
+    cluster = PodCluster()
+    rounds: list[str] = []
+    cluster.store.subscribe(lambda *_: rounds.append("renewed"), [("coordination.k8s.io", "leases")])
+    cluster.clock.step(10)
+    cluster.internal.state.call_soon(rounds.append, "other")
+    cluster.scheduler.run()
+    assert rounds.count("renewed") == 3
+    assert rounds[0] == "other", "what is due later waits for what is due now"

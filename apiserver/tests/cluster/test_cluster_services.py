@@ -1,6 +1,6 @@
 import pytest
 
-from apiserver.tests.cluster.podcluster import PODS, Object, PodCluster
+from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PODS, Object, PodCluster
 
 SERVICES = ("", "services")
 SLICES = ("discovery.k8s.io", "endpointslices")
@@ -45,3 +45,44 @@ def test_each_namespace_has_its_default_account_and_certificate(cluster: PodClus
     assert "ca.crt" in cluster.get(("", "configmaps"), "kube-root-ca.crt", "n")["data"]
     cluster.delete(("", "serviceaccounts"), "default", "n")
     assert cluster.get(("", "serviceaccounts"), "default", "n")
+
+
+def test_endpoints_of_many_pods_follow_their_readiness(cluster: PodCluster) -> None:
+    service(cluster)
+    cluster.deployment(replicas=130)
+    cluster.step(times=2)
+    assert sorted(len(each["endpoints"]) for each in cluster.store.list(SLICES)) == [30, 100]
+    unready = cluster.names()[0]
+    cluster.annotate(PODS, unready, "pod", "unready")
+    cluster.step(times=2)
+    (subset,) = cluster.get(("", "endpoints"), "w")["subsets"]
+    assert [len(subset[field]) for field in ("addresses", "notReadyAddresses")] == [129, 1]
+    cluster.change(DEPLOYMENTS, replicas=0)
+    cluster.step(times=3)
+    assert endpoints(cluster) == []
+    assert not cluster.get(("", "endpoints"), "w").get("subsets")
+
+
+def test_endpoints_have_a_thousand_addresses_and_say_that_there_are_more(cluster: PodCluster) -> None:
+    service(cluster)
+    cluster.deployment(replicas=1002)
+    cluster.step(times=25)
+    stored = cluster.get(("", "endpoints"), "w")
+    (subset,) = stored["subsets"]
+    assert len(subset["addresses"]) == 1000
+    assert stored["metadata"]["annotations"] == {"endpoints.kubernetes.io/over-capacity": "truncated"}
+    assert sum(len(each["endpoints"]) for each in cluster.store.list(SLICES)) == 1002
+    cluster.change(DEPLOYMENTS, replicas=2)
+    cluster.step(times=5)
+    assert "annotations" not in cluster.get(("", "endpoints"), "w")["metadata"]
+
+
+def test_service_whose_selector_changes_has_other_endpoints(cluster: PodCluster) -> None:
+    service(cluster)
+    cluster.deployment(replicas=1)
+    cluster.step()
+    cluster.patch(SERVICES, "w", {"spec": {"selector": {"app": "other"}}})
+    assert endpoints(cluster) == []
+    cluster.deployment("other", replicas=1)
+    cluster.step()
+    assert [each["targetRef"]["name"].partition("-")[0] for each in endpoints(cluster)] == ["other"]
