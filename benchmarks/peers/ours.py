@@ -75,12 +75,8 @@ def namespaces(arguments: list[str]) -> None:
     report({"cpu": time.process_time() - cpu, "objects": informer.size})
 
 
-def storm(arguments: list[str]) -> None:
-    """Process events through cache, handlers, and a queue with workers for each controller; report after the last."""
-    client, stop = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event()
-    expected, controllers, workers = (int(text) for text in (*arguments[1:], "1", "1")[:3])
-    factory, informer = _informers(client)[0]
-    queues: list[WorkQueue[ObjectName]] = [WorkQueue() for _ in range(controllers)]
+def _counter(expected: int) -> tuple[Callable[[Foo, Foo], None], list[int], threading.Event]:
+    """Return a handler of updates, how many it has had, and what it sets after the last one."""
     seen, over = [0], threading.Event()
 
     def count(_: Foo, new: Foo) -> None:
@@ -88,6 +84,16 @@ def storm(arguments: list[str]) -> None:
         if seen[0] == expected:
             over.set()
 
+    return count, seen, over
+
+
+def storm(arguments: list[str]) -> None:
+    """Process events through cache, handlers, and a queue with workers for each controller; report after the last."""
+    client, stop = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event()
+    expected, controllers, workers = (int(text) for text in (*arguments[1:], "1", "1")[:3])
+    factory, informer = _informers(client)[0]
+    queues: list[WorkQueue[ObjectName]] = [WorkQueue() for _ in range(controllers)]
+    count, seen, over = _counter(expected)
     for queue in queues:
         informer.add_event_handler(on_update=_enqueue(queue))
         for _ in range(workers):
@@ -119,13 +125,7 @@ def million(arguments: list[str]) -> None:
     """Fill a cache from a list, then take changes; report after each."""
     client, stop, expected = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event(), int(arguments[1])
     factory, informer = _informers(client)[0]
-    seen, over = [0], threading.Event()
-
-    def count(_: Foo, new: Foo) -> None:
-        seen[0] += 1
-        if seen[0] == expected:
-            over.set()
-
+    count, _, over = _counter(expected)
     informer.add_event_handler(on_update=count)
     client.raw("GET", "/version")  # not counted: imports and connection of a first request
     pause = longest_pause()

@@ -11,6 +11,7 @@ from clientgo.cache.metrics import NO_IDENTITY, InformerName
 from clientgo.cache.state import SyncResult, wait_for, wait_for_cache_sync
 from clientgo.cache.store import Transform, drop_managed_fields
 from clientgo.cache.watcher import Tweak
+from clientgo.cache.watchlist import streams_lists
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
 from clientgo.meta.listwatch import ListerWatcher
@@ -58,7 +59,7 @@ class InformerFactory:
         self._resync = resync
         self._custom_resync = {api_of(kind).gvr: seconds for kind, seconds in (custom_resync or {}).items()}
         # What the requester declares about streamed lists holds for every client of it.
-        self._watch_list = _declared(clientset.requester, watch_list)
+        self._watch_list = streams_lists(clientset.requester, watch_list)
         self._name = name
         self._followed = namespace if isinstance(namespace, SharedInformer) else None
         self._namespaces: Sequence[str] = ("",)
@@ -199,12 +200,3 @@ class KindInformer(Generic[T, L]):
         """Lister that reads from the informer's cache."""
         lister: L = type(self).lister_type(self.informer.indexer)
         return lister
-
-
-def _declared(requester: object, requested: bool | None) -> bool | None:
-    declared = getattr(requester, "supports_watch_list", None)
-    if declared is False:
-        return False
-    if requested is None and getattr(requester, "lists_in_parts", False):
-        return None
-    return declared if requested is None else requested

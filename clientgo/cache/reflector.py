@@ -111,7 +111,7 @@ class Reflector(Generic[T]):
         rand: Random = random.random,
     ) -> None:
         self.name = options.name or describe(source.kind)
-        self.watch_list = streams_lists(source, options.watch_list)
+        self.watch_list = streams_lists(source, options.watch_list) is True
         self._options = options
         self._source = source
         self._sink = sink

@@ -21,7 +21,7 @@ from clientgo.errors import ClientGoError
 from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable, UnexpectedObject
 from clientgo.meta.jsonvalues import same
-from clientgo.meta.listwatch import BadEvent, Bookmark, ListerWatcher, ListOptions, WatchEvent
+from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ListMeta
 
@@ -55,16 +55,18 @@ class ListsDiffer(AssertionError):
     """A streamed list and a regular one of the same version have different objects."""
 
 
-def streams_lists(source: ListerWatcher[T], requested: bool | None) -> bool:
-    """Return True if streamed lists are to be requested: as `requested`, unless the source declares that it has none.
+def streams_lists(source: object, requested: bool | None) -> bool | None:
+    """Return whether streamed lists are to be requested from a source: as `requested`, unless it has none.
 
-    A source declares it with the attribute `supports_watch_list`. By default (None), only a source that declares
-    support is used.
+    A source or requester declares with the attribute `supports_watch_list` whether it has them. None requests them only
+    from a source that declares it, and not if its `lists_in_parts` are better; it is returned if nothing decides.
     """
-    declared = getattr(source, "supports_watch_list", None)
-    if requested is None:
-        return declared is True
-    return requested and declared is not False
+    declared: bool | None = getattr(source, "supports_watch_list", None)
+    if declared is False:
+        return False
+    if requested is None and not getattr(source, "lists_in_parts", False):
+        return declared
+    return requested
 
 
 class StreamedList(Generic[T]):

@@ -64,7 +64,7 @@ def test_lists_are_streamed_as_requested_unless_the_source_declares_no_support(
     source: Any = Script()
     if declared is not None:
         source.supports_watch_list = declared
-    assert streams_lists(source, expected) is streams
+    assert (streams_lists(source, expected) is True) is streams
     assert Reflector(source, Sink(), ReflectorOptions(watch_list=expected)).watch_list is streams
 
 

@@ -16,7 +16,7 @@ from clientgo.meta.objects import EMPTY_MAP
 from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.perturb.state import ObjectRef
-from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
+from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, WholeBody
 from clientgo.servers import ServedReply, ServedWatch
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
@@ -295,19 +295,13 @@ def _stored_event(outgoing: Outgoing) -> HTTPReply:
     return HTTPReply(201 if outgoing.method == "POST" else 200, EMPTY_MAP, msgspec.json.encode(body))
 
 
-class _WholeStream:
+class _WholeStream(WholeBody):
     """Response without a stream, for a request that expects one; implements `HTTPStream`."""
 
     def __init__(self, reply: HTTPReply) -> None:
+        super().__init__(reply.body)
         self.status, self.headers = reply.status, reply.headers
         self.idle_timeout: float | None = None
-        self._chunks = iter([reply.body])
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self._chunks
-
-    def close(self) -> None:
-        """Do nothing: the body has arrived."""
 
 
 def whole_stream(reply: HTTPReply) -> HTTPStream:
