@@ -21,7 +21,6 @@ FOO = (
 def as_it_was() -> Iterator[None]:
     yield
     gc.enable()
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -53,7 +52,6 @@ def test_garbage_collector_is_off_until_the_last_of_several_lists_has_ended() ->
 
 @pytest.mark.parametrize(("lasting", "count", "frozen"), [(True, MANY, True), (True, 10, False), (False, MANY, False)])
 def test_objects_of_a_large_lasting_list_are_not_looked_at_again(lasting: bool, count: int, frozen: bool) -> None:
-    gc.collect()
     before = gc.get_freeze_count()
     with without_collection(lasting=lasting):
         objects = [[number] for number in range(count + 1)]
