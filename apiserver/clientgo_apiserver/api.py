@@ -183,8 +183,10 @@ def _is_formatted(response: HTTPResponse, request: HTTPRequest) -> bool:
     """Return whether a response is sent otherwise than as plain JSON."""
     if request.internal:
         return False
+    if wants_indentation(request):
+        return True
     accept = request.headers.get("accept", "")
-    return "yaml" in accept or wants_indentation(request) or (response.status >= 400 and accepts_no_status(accept))
+    return bool(accept) and ("yaml" in accept or (response.status >= 400 and accepts_no_status(accept)))
 
 
 def _format(response: HTTPResponse, request: HTTPRequest) -> None:

@@ -84,12 +84,13 @@ async def _written(
     status, resource = 201 if created else 200, route.resource
     reacted = state.settle()
     entry = state.store.entry(resource.storage, *name_of(obj))
-    # Nothing reacts to custom kinds at once, which a webhook may have to convert.
-    same = entry is not None and entry.object["metadata"]["uid"] == obj["metadata"].get("uid")
-    if reacted and same and entry is not None and not resource.custom:
-        obj = shown(resource, entry.object)
-    if entry is not None and entry.object is obj and _form(request).plain:
-        return HTTPResponse(status, entry.raw)  # it is encoded already
+    if entry is not None:
+        stored = entry.object
+        # Nothing reacts to custom kinds at once, which a webhook may have to convert.
+        if reacted and stored["metadata"]["uid"] == obj["metadata"].get("uid") and not resource.custom:
+            obj = shown(resource, stored)
+        if stored is obj and _form(request).plain:
+            return HTTPResponse(status, entry.raw)  # it is encoded already
     return await _one(route, request, obj, status)
 
 

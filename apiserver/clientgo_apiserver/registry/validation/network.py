@@ -116,10 +116,10 @@ def canonical_name(value: str | None, _: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", name, reason)
 
 
-@rule(absent=True)
-def domain_path(value: str | None, __: FieldScope) -> Iterator[Cause]:
+@rule()
+def domain_prefixed_path(value: str, __: FieldScope) -> Iterator[Cause]:
     """Require a domain and a path, such as `acme.io/foo`."""
-    domain, _, path = (value or "").partition("/")
+    domain, _, path = value.partition("/")
     if not value:
         yield required("")
     elif not domain or not path:
@@ -129,6 +129,12 @@ def domain_path(value: str | None, __: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", domain, reason)
         if not re.fullmatch(_HTTP_PATH, path):
             yield invalid_value("", path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
+
+
+@rule(absent=True)
+def domain_path(value: str | None, scope: FieldScope) -> Iterator[Cause]:
+    """Require a field with a domain and a path."""
+    yield from domain_prefixed_path(value or "", scope)
 
 
 @rule(update=True)

@@ -15,7 +15,7 @@ from clientgo_apiserver.http.status import (
     too_long,
     too_many,
 )
-from clientgo_apiserver.names import label_errors, subdomain_errors
+from clientgo_apiserver.names import label_errors
 from clientgo_apiserver.registry.gostructs import go_struct
 from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
@@ -31,8 +31,6 @@ _SOURCES = {
 _IMMUTABLE = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 _PREFIX = "batch.kubernetes.io/"
-_HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
-_UNPREFIXED = 'must be a domain-prefixed path (such as "acme.io/foo")'
 
 
 @rule()
@@ -76,20 +74,6 @@ def indexed_pod_names(job: Object, _: FieldScope) -> Iterator[Cause]:
         if label_errors(longest):
             reason = f"will not able to create pod with invalid DNS label: {longest}"
             yield invalid_value("metadata.name", name, reason)
-
-
-@rule()
-def domain_prefixed_path(value: str, _: FieldScope) -> Iterator[Cause]:
-    """Require a path that begins with a domain."""
-    host, slash, path = value.partition("/")
-    if not value:
-        yield required("")
-    elif not slash or not host or not path:
-        yield invalid_value("", value, _UNPREFIXED)
-    else:
-        yield from (invalid_value("", host, reason) for reason in subdomain_errors(host))
-        if not re.fullmatch(_HTTP_PATH, path):
-            yield invalid_value("", path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
 
 
 @rule()
