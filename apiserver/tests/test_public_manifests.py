@@ -265,6 +265,26 @@ def test_an_autoscaler_has_no_annotations_of_what_has_fields(version: str) -> No
     assert created["metadata"]["annotations"] == {"mine": "x"}
 
 
+@pytest.mark.parametrize(
+    ("annotations", "remaining"),
+    [
+        ({"metrics": "[]", "behavior": "{}"}, set()),
+        ({"metrics": "no JSON", "behavior": "null"}, set()),
+        ({"metrics": '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"3"}}]'}, {"metrics"}),
+        ({"behavior": '{"scaleDown":{"stabilizationWindowSeconds":7}}', "other": "x"}, {"behavior", "other"}),
+    ],
+)
+def test_an_autoscaler_of_the_old_version_keeps_annotations_with_content(
+    annotations: dict[str, str], remaining: set[str]
+) -> None:
+    prefix = "autoscaling.alpha.kubernetes.io/"
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}
+    meta = {"name": "a", "annotations": {f"{prefix}{name}": text for name, text in annotations.items()}}
+    body = {"metadata": meta, "spec": {"maxReplicas": 2, "scaleTargetRef": target}}
+    created = Kube().ok("POST", "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers", body)
+    assert {name.removeprefix(prefix) for name in created["metadata"].get("annotations") or ()} == remaining
+
+
 @pytest.mark.parametrize(("sent", "stored"), [(None, "1"), ("7", "7"), ("-3", "1"), ("x", None)])
 def test_a_daemon_set_counts_its_templates_from_the_number_that_is_sent(sent: str | None, stored: str | None) -> None:
     path, name = "/apis/apps/v1/namespaces/default/daemonsets", "deprecated.daemonset.template.generation"
@@ -297,7 +317,7 @@ def test_addresses_of_a_node_may_be_repeated_only_when_it_is_created() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ('"\\ud83d\\udc4b"', "yaml: line 1: found invalid Unicode character escape code"),
+        ('"\\ud83d\\udc4b"', "yaml: found invalid Unicode character escape code"),
         ('"\x7f"', "yaml: control characters are not allowed"),
         ('"\u0080"', "yaml: control characters are not allowed"),
     ],
@@ -346,4 +366,8 @@ def test_labels_in_messages_are_sorted() -> None:
     template = {"metadata": {"labels": {"z": "1", "b": "2"}}, "spec": {"containers": [CONTAINER]}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     message = Kube().refused(422, "POST", "/apis/apps/v1/namespaces/default/deployments", {**NAMED, "spec": spec})
+    assert 'Invalid value: {"b":"2","z":"1"}: ' in message["message"]
+    template = {**template, "spec": {"containers": [CONTAINER], "restartPolicy": "Never"}}
+    spec = {"manualSelector": True, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    message = Kube().refused(422, "POST", "/apis/batch/v1/namespaces/default/jobs", {**NAMED, "spec": spec})
     assert 'Invalid value: {"b":"2","z":"1"}: ' in message["message"]

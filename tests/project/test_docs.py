@@ -302,6 +302,13 @@ def test_every_request_names_a_test_and_a_guide() -> None:
         assert "](../" in guide, request
 
 
+def test_every_corrected_defect_of_the_server_names_a_test() -> None:
+    table = [*rows((ROOT / "apiserver/docs/corrected.md").read_text())]
+    hostile, public = ([f"{letter}-{n:02}" for n in range(1, count + 1)] for letter, count in (("S", 18), ("F", 31)))
+    assert [row for row, _, _ in table] == [*hostile, *public]
+    assert [row for row, _, tests in table if not re.search(r"`[\w./-]+\.py::\w+`", tests)] == []
+
+
 def prose(page: Path) -> str:
     return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 

@@ -127,7 +127,7 @@ def parse_yaml(body: bytes) -> Any:
     except InvalidYAML as error:
         if isinstance(error.__cause__, yaml.reader.ReaderError):
             raise ValueError("yaml: control characters are not allowed") from error
-        line = f"line {error.line}: " if isinstance(error.__cause__, yaml.YAMLError) else ""
+        line = f"line {error.line}: " if isinstance(error.__cause__, yaml.YAMLError) and error.line > 1 else ""
         raise ValueError(f"yaml: {line}{error}") from error
 
 

@@ -1,6 +1,7 @@
 """Defaulting of the built-in kinds: functions for what depends on the whole object, then the defaults by type."""
 
 import base64
+import json
 import re
 from collections.abc import Callable, Mapping
 
@@ -151,7 +152,9 @@ def _node(obj: Object, _: Object | None) -> Object:
 def _autoscaler(obj: Object, _: Object | None) -> Object:
     """Return an autoscaler without the annotations that held in older versions what has fields now."""
     annotations = obj["metadata"].get("annotations") or {}
-    names = ("conditions", "current-metrics") if obj["apiVersion"] == "autoscaling/v1" else _AUTOSCALING_FIELDS
+    names = _AUTOSCALING_FIELDS
+    if obj["apiVersion"] == "autoscaling/v1":  # which has no fields for some of it
+        names = tuple(name for name in names if not _has_content(name, annotations.get(f"{_AUTOSCALING}{name}", "")))
     dropped = {f"{_AUTOSCALING}{name}" for name in names} & annotations.keys()
     if not dropped:
         return obj
@@ -160,7 +163,15 @@ def _autoscaler(obj: Object, _: Object | None) -> Object:
     return {**obj, "metadata": {**meta, "annotations": remaining} if remaining else meta}
 
 
-_AUTOSCALING_FIELDS = ("behavior", "conditions", "current-metrics", "metrics")
+def _has_content(name: str, text: str) -> bool:
+    """Return whether an annotation holds metrics or a behavior."""
+    try:
+        return name in ("behavior", "metrics") and bool(json.loads(text))
+    except ValueError:
+        return False
+
+
+_AUTOSCALING_FIELDS: tuple[str, ...] = ("behavior", "conditions", "current-metrics", "metrics")
 _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] = {
     ("", "namespaces"): _namespace,
     ("", "nodes"): _node,

@@ -52,7 +52,7 @@ def generated_selector(job: Object, scope: FieldScope) -> Iterator[Cause]:
         if key not in labels:
             yield required(field_path, f"must be '{value}'")
         elif labels[key] != value:
-            yield invalid_value(field_path, labels, f"must be '{value}'")
+            yield invalid_value(field_path, dict(sorted(labels.items())), f"must be '{value}'")
     if is_convertible(selector) and not selector_matches(selector, expected):
         yield invalid_value("spec.selector", selector, "`selector` not auto-generated")
 
@@ -62,7 +62,9 @@ def job_template_labels(template: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require that the selector matches the labels of the template; no selector matches nothing."""
     selector, labels = scope.value.get("selector"), (template.get("metadata") or {}).get("labels")
     if selector is None or (is_convertible(selector) and not selector_matches(selector, labels or {})):
-        yield invalid_value("metadata.labels", labels, "`selector` does not match template `labels`")
+        yield invalid_value(
+            "metadata.labels", labels and dict(sorted(labels.items())), "`selector` does not match template `labels`"
+        )
 
 
 @rule()
