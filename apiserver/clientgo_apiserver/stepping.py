@@ -7,12 +7,14 @@ timeouts passes as fast as the server works. Timeouts of connections stay those 
 import asyncio
 import heapq
 import threading
+from collections import deque
 from collections.abc import Callable
 from itertools import count
 from typing import Protocol, cast
 
-from clientgo.clock import Clock
+from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
+from clientgo_apiserver.limits import LOOP_SECONDS
 
 
 class SteppedClock(Clock, Protocol):
@@ -84,6 +86,8 @@ class ClockScheduler:
         self._clock = clock
         self._stop = group.stop_event
         self._soon = 0
+        self._ready: deque[Timer] = deque()  # calls that `advance` runs itself: turns of the loop take longer
+        self._yielded = 0.0
         self._changed = threading.Condition()
         self._timers = Timers(clock)  # guarded by _changed
         self._advancing = 0  # calls of `advance`; guarded by _changed
@@ -92,8 +96,11 @@ class ClockScheduler:
     def call_soon(self, callback: Callable[..., object], *args: object) -> Timer:
         """Run a callback after the current one."""
         timer = Timer(callback, args)
-        self._soon += 1
-        self._loop.call_soon(self._run_soon, timer)
+        if self._advancing:
+            self._ready.append(timer)
+        else:
+            self._soon += 1
+            self._loop.call_soon(self._run_soon, timer)
         return timer
 
     def call_later(self, delay: float, callback: Callable[..., object], *args: object) -> Timer:
@@ -113,9 +120,19 @@ class ClockScheduler:
         """Run everything that is due, including what that makes due."""
         while True:
             self._run_due()
-            if not self._soon and not self._is_due():
-                return
-            await asyncio.sleep(0)
+            await self._run_ready()
+            if not self._is_due():
+                if not self._soon:
+                    return
+                await asyncio.sleep(0)
+
+    async def _run_ready(self) -> None:
+        """Run what runs soon; other tasks of the loop run now and then."""
+        while self._ready:
+            self._ready.popleft().run()
+            if SYSTEM_CLOCK.now() - self._yielded > LOOP_SECONDS:
+                await asyncio.sleep(0)
+                self._yielded = SYSTEM_CLOCK.now()
 
     def advance(self, seconds: float) -> None:
         """Step the clock by `seconds`, from each due time to the next, and run what is due at each; not on the loop."""
@@ -134,6 +151,8 @@ class ClockScheduler:
             await self.settle()
         finally:
             self._rest(-1)
+            while self._ready:  # after an error
+                self.call_soon(self._ready.popleft().run)
 
     def _rest(self, calls: int) -> None:
         """Add to the calls of `advance` during which the thread rests."""

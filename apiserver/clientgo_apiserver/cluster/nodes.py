@@ -29,6 +29,7 @@ READY = "simulation.clientgo.dev/ready"
 LEASES: Key = ("coordination.k8s.io", "leases")
 _LEASE_NAMESPACE = "kube-node-lease"
 _HEARTBEAT_SECONDS, _LEASE_SECONDS = 10.0, 40
+_LEASES = 25  # that are renewed in a row
 _UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 _TAINTS = {"False": "node.kubernetes.io/not-ready", "Unknown": "node.kubernetes.io/unreachable"}
 _REASONS = {
@@ -89,8 +90,9 @@ class NodeSimulation(InternalController):
         kind, *name = names
         if kind == "node":
             self._sync_node(name[0])
-        elif kind == "lease":
-            self._renew_lease(name[0])
+        elif kind == "leases":
+            for each in name:
+                self._renew_lease(each)
         else:
             self._sync_pod(name[0], name[1])
 
@@ -183,9 +185,10 @@ class NodeSimulation(InternalController):
         return [pod for pod in self._store.list(PODS) if pod["spec"].get("nodeName") == node]
 
     def _heartbeat(self) -> None:
-        """Have the Lease of each node renewed, soon and one after the other."""
-        for node in self._store.list(NODES):
-            self._schedule("lease", node["metadata"]["name"])
+        """Renew the Leases of all nodes, some at a time."""
+        names = [node["metadata"]["name"] for node in self._store.list(NODES)]
+        for start in range(0, len(names), _LEASES):
+            self._schedule("leases", *names[start : start + _LEASES])
         self._later(_HEARTBEAT_SECONDS, self._heartbeat)
 
     def _renew_lease(self, name: str) -> None:

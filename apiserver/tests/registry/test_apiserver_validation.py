@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import weakref
 
 import pytest
 
@@ -80,3 +81,14 @@ def test_immutable_field_is_compared_on_update(
 def test_errors_are_in_the_order_of_the_rules() -> None:
     rules = CompiledRules("Example", ["b most 1", "a most 1", ". required"])
     assert [item.field for item in rules.errors({"a": 2, "b": 2}, None)] == ["b", "a"]
+
+
+def test_validation_keeps_no_object_alive() -> None:
+    class Value(dict[str, object]):
+        """A dict that can be referred to weakly."""
+
+    value = Value(a=1)
+    reference = weakref.ref(value)
+    assert not CompiledRules("Example", [". required"]).errors(value, None)
+    del value
+    assert reference() is None, "without the garbage collector"

@@ -15,7 +15,7 @@ class FieldScope:
     an object need; both are those of the root.
     """
 
-    __slots__ = ("_errors_of", "memo", "name", "old", "parent", "root", "value")
+    __slots__ = ("_errors_of", "_root", "memo", "name", "old", "parent", "value")
 
     def __init__(
         self, name: str, value: Any, old: Any, parent: "FieldScope | None" = None, errors_of: "TypeCheck | None" = None
@@ -24,15 +24,20 @@ class FieldScope:
         self.value = value
         self.old = old
         self.parent = parent
-        self.root: FieldScope = self
+        self._root: FieldScope | None = None  # none of the root itself: a cycle would keep the objects
         self._errors_of: TypeCheck | None = errors_of
         if parent is None:
             self.memo: dict[str, Any] = {}
         else:
-            self.root, self.memo, self._errors_of = parent.root, parent.memo, parent._errors_of
+            self._root, self.memo, self._errors_of = parent.root, parent.memo, parent._errors_of
 
     def __repr__(self) -> str:
         return f"<FieldScope {self.name}>"
+
+    @property
+    def root(self) -> "FieldScope":
+        """The scope of the whole object."""
+        return self if self._root is None else self._root
 
     @property
     def updates(self) -> bool:
