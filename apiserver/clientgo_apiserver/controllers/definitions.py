@@ -16,7 +16,7 @@ from clientgo_apiserver.apiextensions.crdstatus import (
     approval_condition,
     merged_conditions,
 )
-from clientgo_apiserver.controllers.base import InternalController, conditions_of
+from clientgo_apiserver.controllers.base import InternalController, conditions_of, is_deleting
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.gotypes import rules_of_kind
 from clientgo_apiserver.resources import Object, Resource
@@ -62,16 +62,11 @@ class DefinitionController(InternalController):
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == KEY:
             self._schedule((new or old or {})["metadata"]["name"])
-        elif new is None and old is not None and key in self._terminating():
-            self._schedule(f"{key[1]}.{key[0]}")
-
-    def _terminating(self) -> list[Key]:
-        """Return the keys of definitions that wait for their last object to be deleted."""
-        return [
-            (definition["spec"]["group"], definition["spec"]["names"]["plural"])
-            for definition in self._store.list(KEY)
-            if "deletionTimestamp" in definition["metadata"]
-        ]
+        elif new is None:
+            name = f"{key[1]}.{key[0]}"
+            definition = self._store.get(KEY, "", name)
+            if definition is not None and is_deleting(definition):
+                self._schedule(name)  # it waits for its last object to be deleted
 
     def _accept(self, definition: Object) -> None:
         accepted, conflict = accepted_names(definition, self._names_in_use(definition))

@@ -143,7 +143,7 @@ async def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Ob
     if deletion.stays or resource.returns_deleted:
         return obj
     head = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-    return {**head, "details": details_of(resource, write.name, uid=entry.object["metadata"]["uid"])}
+    return {**head, "details": details_of(resource, write.name, uid=deletion.marked["metadata"]["uid"])}
 
 
 async def delete_collection(
