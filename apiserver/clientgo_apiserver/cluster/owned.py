@@ -3,14 +3,18 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
+from clientgo_apiserver.controllers.base import condition_of, is_deleting
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
+_PODS: Key = ("", "pods")
 CONTROLLED: frozenset[Key] = frozenset(
-    [("", "pods"), ("apps", "replicasets"), ("apps", "controllerrevisions"), ("batch", "jobs")]
+    [_PODS, ("apps", "replicasets"), ("apps", "controllerrevisions"), ("batch", "jobs")]
 )
 """Keys of the objects that workloads create."""
+
+DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def controller_of(obj: Object | None) -> Object | None:
@@ -47,6 +51,8 @@ class Owned:
         self._store = store
         self._by_uid: defaultdict[tuple[Key, str], set[Name]] = defaultdict(set)
         self._orphans: defaultdict[tuple[Key, str], set[Name]] = defaultdict(set)
+        self.waiting: set[Name] = set()
+        """Pods that the scheduler has rejected, or that wait for another one."""
         store.subscribe(self._changed, CONTROLLED)
         for key in CONTROLLED:
             for obj in store.list(key):
@@ -71,6 +77,11 @@ class Owned:
         return [obj for name in sorted(names) if (obj := self._store.get(key, *name)) is not None]
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key == _PODS:
+            if new is not None and _waits(new):
+                self.waiting.add(name_of(new))
+            else:
+                self.waiting.discard(name_of(new or old or {}))
         for obj in (old, new):
             if obj is None:
                 continue
@@ -83,3 +94,12 @@ class Owned:
                 index[group].discard(name)
                 if not index[group]:
                     del index[group]
+
+
+def _waits(pod: Object) -> bool:
+    """Return whether a pod waits for a node that may never come."""
+    spec = pod["spec"]
+    if spec.get("nodeName") or is_deleting(pod):
+        return False
+    is_rejected = condition_of(pod, "PodScheduled").get("status") == "False"
+    return is_rejected or spec.get("schedulerName", DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER

@@ -15,6 +15,7 @@ from clientgo_apiserver.controllers.base import InternalController, condition_of
 from clientgo_apiserver.controllers.events import ComponentEvents
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.limits import MAX_WAITING_PODS
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.selection import selects
@@ -31,6 +32,7 @@ BURST = 500
 
 _PACED = 25  # pods of a sync if a workload has more than a burst
 _PAUSE_SECONDS = 0.001  # between its syncs, for each child, because all are looked at
+_FULL = "pods is forbidden: {} pods already wait for a node, and this server has no more of them; add nodes"
 _RETRY_SECONDS, _MAX_RETRY_SECONDS = 0.1, 60.0
 
 
@@ -219,6 +221,8 @@ class WorkloadController(InternalController):
 
     def _create_pod(self, pod: Object) -> Object:
         try:
+            if len(self._owned.waiting) >= MAX_WAITING_PODS:
+                raise ApiFailure(403, "Forbidden", _FULL.format(MAX_WAITING_PODS))
             created = self._internal.create(PODS, pod["metadata"]["namespace"], pod)
         except ApiFailure as failure:
             causes = (failure.details or {}).get("causes") or ()

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
+from clientgo_apiserver.cluster.owned import DEFAULT_SCHEDULER
 from clientgo_apiserver.cluster.placement import lacking, matches_node, untolerated
 from clientgo_apiserver.cluster.podaffinity import PodNeighbors, has_neighbors
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, phase_of
@@ -16,7 +17,6 @@ from clientgo_apiserver.registry.defaults.pods import pod_amounts
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
-_DEFAULT = "default-scheduler"
 _EFFECTS = ("NoSchedule", "NoExecute")
 
 
@@ -27,7 +27,7 @@ class SchedulerSimulation(InternalController):
 
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
-        self._events = ComponentEvents(internal.state, _DEFAULT)
+        self._events = ComponentEvents(internal.state, DEFAULT_SCHEDULER)
         # Requested amounts by node, and those of each pod on one.
         self._used: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._placed: dict[Name, tuple[str, dict[str, Fraction]]] = {}
@@ -129,7 +129,7 @@ class SchedulerSimulation(InternalController):
 
 def _waits(pod: Object) -> bool:
     spec = pod["spec"]
-    is_ours = spec.get("schedulerName", _DEFAULT) == _DEFAULT
+    is_ours = spec.get("schedulerName", DEFAULT_SCHEDULER) == DEFAULT_SCHEDULER
     return is_ours and not spec.get("nodeName") and not spec.get("schedulingGates") and not is_deleting(pod)
 
 

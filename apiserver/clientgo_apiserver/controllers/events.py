@@ -26,6 +26,7 @@ _MAX_REMEMBERED = 4096  # objects and events, as client-go's caches
 _MAX_WAITING = 1000  # events to be written, as client-go's queue
 _SIMILAR, _SIMILAR_SECONDS = 10, 600.0
 _BURST, _SECONDS_PER_EVENT = 25, 300.0
+_BATCH = 50  # events that expire in a row
 
 
 class _Recorded(NamedTuple):
@@ -98,13 +99,17 @@ class ComponentEvents:
         if event is not None:
             moment = rfc3339(int(recorded.at))
             counted = {**event, "count": event["count"] + 1, "lastTimestamp": moment, "message": message}
-            self._state.store.put(EVENTS, counted)
+            self._put(counted)
             return
         event = self._new(recorded, message)
         namespace = self._state.store.get(NAMESPACES, "", event["metadata"]["namespace"])
         if namespace is not None and not is_deleting(namespace):  # else a creation would be rejected
-            self._state.store.put(EVENTS, event)
+            self._put(event)
             self._stored[key] = name_of(event)
+
+    def _put(self, event: Object) -> None:
+        """Store an event as JSON, a fifth of its size: there are several for each pod, and hardly any is read."""
+        self._state.store.put(EVENTS, event).shrink()
 
     def _combined(self, group: tuple[str, ...], message: str, now: float) -> tuple[str, bool]:
         """Return the message and whether the event is counted with others of its reason, whose messages differ."""
@@ -161,22 +166,24 @@ class EventExpiry(InternalController):
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
         # All have the same lifetime, so they expire in the order in which they were written.
-        self._expiring: deque[tuple[float, Name, str]] = deque()
+        self._expiring: deque[tuple[float, Name, int]] = deque()
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key != EVENTS or new is None:
             return
         due = self._state.clock.time() + TTL_SECONDS
-        self._expiring.append((due, name_of(new), new["metadata"]["resourceVersion"]))
+        self._expiring.append((due, name_of(new), int(new["metadata"]["resourceVersion"])))
         if len(self._expiring) == 1:
             self._later(TTL_SECONDS, self._sync)
 
     def _sync(self, *names: str) -> None:
         now = self._state.clock.time()
-        while self._expiring and self._expiring[0][0] <= now:
-            _, name, version = self._expiring[0]
-            event = self._store.get(EVENTS, *name)
-            if event is not None and event["metadata"]["resourceVersion"] == version:
+        for _ in range(_BATCH):
+            if not self._expiring or self._expiring[0][0] > now:
+                break
+            _, name, revision = self._expiring[0]
+            entry = self._store.entry(EVENTS, *name)
+            if entry is not None and entry.revision == revision:
                 self._store.remove(EVENTS, *name)
             self._expiring.popleft()  # only now: a write that fails is tried again
         if self._expiring:

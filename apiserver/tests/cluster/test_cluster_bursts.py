@@ -6,6 +6,7 @@ import pytest
 
 from apiserver.tests.cluster.podcluster import NODES, PODS, REPLICA_SETS, Object, PodCluster, pod_template
 from clientgo_apiserver.cluster.podcontrol import SLICE
+from clientgo_apiserver.limits import MAX_WAITING_PODS
 from clientgo_apiserver.storage.stored import Key
 
 JOBS: Key = ("batch", "jobs")
@@ -124,3 +125,21 @@ def test_leases_of_nodes_are_renewed_one_after_the_other() -> None:
     cluster.scheduler.run()
     assert rounds.count("renewed") == 3
     assert rounds[0] == "other", "what is due later waits for what is due now"
+
+
+def test_no_pods_are_created_while_thousands_wait_for_a_node() -> None:
+    cluster = PodCluster()
+    for number in range(MAX_WAITING_PODS):  # for another scheduler
+        pod = pod_template(f"p{number}", "i")
+        meta = {"name": f"p{number}", "namespace": "default", "uid": f"uid-{number}"}
+        pod |= {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {**pod["spec"], "schedulerName": "other"}}
+        cluster.store.put(PODS, pod)
+    cluster.create(REPLICA_SETS, {"metadata": {"name": "w"}, "spec": {**SELECTED, "replicas": 3}})
+    assert len(cluster.pods()) == MAX_WAITING_PODS
+    [condition] = cluster.status(REPLICA_SETS)["conditions"]
+    assert (condition["type"], condition["reason"]) == ("ReplicaFailure", "FailedCreate")
+    assert "2000 pods already wait for a node" in condition["message"]
+    cluster.delete(PODS, "p0")
+    cluster.step(times=61)
+    assert len(cluster.pods()) == MAX_WAITING_PODS + 2, "the limit is that of pods without a node"
+    assert not cluster.status(REPLICA_SETS).get("conditions")
