@@ -1,12 +1,12 @@
-"""Tables of invalid objects: a line for each, with the start of the error of each field."""
+"""Tables of objects: a line for each, with what the server says about it."""
 
 from typing import Any
 
 
 def cases(table: str) -> list[tuple[str, str]]:
-    """Return the fields of each object and the errors; a line that begins with spaces continues the one before."""
+    """Return the object and the text of each line; a line that begins with spaces continues the one before."""
     joined = table.strip().replace("\n    ", " ").splitlines()
-    return [(fields, errors) for line in joined for fields, _, errors in [line.partition(" => ")]]
+    return [(obj, text) for line in joined for obj, _, text in [line.partition(" => ")]]
 
 
 def check(status: dict[str, Any], errors: str, shortened: dict[str, str]) -> None:
