@@ -61,12 +61,10 @@ class _Entry(msgspec.Struct, Generic[T], frozen=True):
     deleted: Mapping[str, _Tombstone] = EMPTY_MAP
 
     def hides(self, obj: T) -> bool:
-        if not self.deleted:
-            return False
         uid = obj.metadata.uid
         # A transform may drop the uid: then all tombstones of the name count.
         tombstones = (self.deleted.get(uid),) if uid else self.deleted.values()
-        return any(tombstone is not None and tombstone.hides(obj) for tombstone in tombstones)
+        return bool(self.deleted) and any(tombstone is not None and tombstone.hides(obj) for tombstone in tombstones)
 
     def without_state(self) -> "_Entry[T]":
         return replace(self, version=None, state=None)
