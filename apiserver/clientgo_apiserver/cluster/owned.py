@@ -19,8 +19,11 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 def controller_of(obj: Object | None) -> Object | None:
     """Return the owner reference of the object's controller, or None."""
-    references = (obj or {}).get("metadata", {}).get("ownerReferences") or ()
-    return next((reference for reference in references if reference.get("controller")), None)
+    references: list[Object] = (obj or {}).get("metadata", {}).get("ownerReferences") or []
+    for reference in references:
+        if reference.get("controller"):
+            return reference
+    return None
 
 
 def workload_of(store: Store, pod: Object, kinds: Mapping[str, Key]) -> Object | None:

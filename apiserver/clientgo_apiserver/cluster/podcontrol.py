@@ -285,9 +285,10 @@ def seconds_of(text: str) -> float:
 
 def available_at(pod: Object, min_ready_seconds: float) -> float | None:
     """Return the time from which a pod counts as available; None while it is not ready."""
-    if not is_ready(pod):
+    condition = condition_of(pod, "Ready")
+    if condition.get("status") != "True":
         return None
-    return seconds_of(condition_of(pod, "Ready")["lastTransitionTime"]) + min_ready_seconds
+    return seconds_of(condition["lastTransitionTime"]) + min_ready_seconds
 
 
 def split_available(pods: Iterable[Object], spec: Object, now: float) -> tuple[int, int, float | None]:

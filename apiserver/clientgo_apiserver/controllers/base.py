@@ -137,7 +137,10 @@ def conditions_of(obj: Object) -> list[Object]:
 
 def condition_of(obj: Object, kind: str) -> Object:
     """Return the object's condition of that type, empty if it has none."""
-    return next((condition for condition in conditions_of(obj) if condition.get("type") == kind), {})
+    for condition in conditions_of(obj):
+        if condition.get("type") == kind:
+            return condition
+    return {}
 
 
 def other_conditions(obj: Object, kind: str) -> list[Object]:
