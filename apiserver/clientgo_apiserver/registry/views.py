@@ -10,6 +10,7 @@ from dataclasses import replace
 from clientgo_apiserver.apiextensions.structural import apply_defaults, prune, whole_numbers
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.steps import run_step
+from clientgo_apiserver.registry.autoscalers import autoscaler_v1_to_v2, autoscaler_v2_to_v1
 from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.defaults.types import complete
 from clientgo_apiserver.registry.gotypes import in_order
@@ -41,37 +42,10 @@ def event_to_core(obj: Object) -> Object:
     return {_EVENT_BACK.get(field, field): value for field, value in obj.items()}
 
 
-def hpa_v2_to_v1(obj: Object) -> Object:
-    """Convert a stored (autoscaling/v2) autoscaler to v1, in which the CPU utilization target is a field."""
-    spec = dict(obj.get("spec") or {})
-    other_metrics = []
-    for metric in spec.pop("metrics", None) or ():
-        resource = metric.get("resource") or {}
-        target = resource.get("target") or {}
-        if resource.get("name") == "cpu" and target.get("type") == "Utilization":
-            spec["targetCPUUtilizationPercentage"] = target.get("averageUtilization")
-        else:
-            other_metrics.append(metric)
-    return {**obj, "spec": {**spec, **({"metrics": other_metrics} if other_metrics else {})}}
-
-
-def hpa_v1_to_v2(obj: Object) -> Object:
-    """Convert an autoscaling/v1 autoscaler to its stored form."""
-    spec = dict(obj.get("spec") or {})
-    percentage = spec.pop("targetCPUUtilizationPercentage", None)
-    if percentage is not None:
-        target = {"type": "Utilization", "averageUtilization": percentage}
-        spec["metrics"] = [
-            {"type": "Resource", "resource": {"name": "cpu", "target": target}},
-            *spec.get("metrics", ()),
-        ]
-    return {**obj, "spec": spec}
-
-
 # Conversions from and to the stored form.
 _CONVERSIONS: dict[tuple[str, str, str], tuple[Callable[[Object], Object], Callable[[Object], Object]]] = {
     ("events.k8s.io", "v1", "events"): (event_from_core, event_to_core),
-    ("autoscaling", "v1", "horizontalpodautoscalers"): (hpa_v2_to_v1, hpa_v1_to_v2),
+    ("autoscaling", "v1", "horizontalpodautoscalers"): (autoscaler_v2_to_v1, autoscaler_v1_to_v2),
 }
 
 

@@ -17,6 +17,7 @@ TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 """The annotation that counts the changes of a DaemonSet's template; Kubernetes' own form of the object lacks it."""
 
 _AUTOSCALING = "autoscaling.alpha.kubernetes.io/"
+_TARGET_PERCENTAGE = 80  # of CPU in autoscaling/v1
 _MAX_INT32 = 2**31 - 1
 _GATED: Object = {
     "type": "PodScheduled",
@@ -155,6 +156,8 @@ def _autoscaler(obj: Object, _: Object | None) -> Object:
     names = _AUTOSCALING_FIELDS
     if obj["apiVersion"] == "autoscaling/v1":  # which has no fields for some of it
         names = tuple(name for name in names if not _has_content(name, annotations.get(f"{_AUTOSCALING}{name}", "")))
+        if "metrics" in names:  # else the target of CPU has no default
+            obj = {**obj, "spec": {"targetCPUUtilizationPercentage": _TARGET_PERCENTAGE, **(obj.get("spec") or {})}}
     dropped = {f"{_AUTOSCALING}{name}" for name in names} & annotations.keys()
     if not dropped:
         return obj
