@@ -72,12 +72,17 @@ _workload(
 # Changes of 100,000 pods of a Deployment behind a Service, with a budget, and of 1,000 nodes.
 
 
+_CROWD_CORE, _CROWD_APPS, _CROWD_BUDGETS = (path.replace("default", "crowd") for path in (_CORE, _APPS, _BUDGETS))
+
+
 def _deployment() -> Iterator[Request]:
+    yield post("/api/v1/namespaces", {"metadata": {"name": "crowd"}})
     yield post(
-        f"{_CORE}/services", {"metadata": {"name": "s"}, "spec": {"selector": {"a": "b"}, "ports": [{"port": 80}]}}
+        f"{_CROWD_CORE}/services",
+        {"metadata": {"name": "s"}, "spec": {"selector": {"a": "b"}, "ports": [{"port": 80}]}},
     )
-    yield _created(_BUDGETS, {"maxUnavailable": "30%", "selector": _SELECTOR})
-    yield _created(f"{_APPS}/deployments", {**_SELECTED, "replicas": 100_000})
+    yield _created(_CROWD_BUDGETS, {"maxUnavailable": "30%", "selector": _SELECTOR})
+    yield _created(f"{_CROWD_APPS}/deployments", {**_SELECTED, "replicas": 100_000})
 
 
 def _change(name: str, path: str, value: Any) -> None:
@@ -87,19 +92,20 @@ def _change(name: str, path: str, value: Any) -> None:
 LIVES.row("life: a Deployment of 100,000 pods behind a Service", _deployment, pods=True, pause=8.0)
 _UNAVAILABLE: Any = {"metadata": {"annotations": {f"{_SIMULATED}/available": "false"}}}
 _NEW_TEMPLATE = {"spec": {"template": {"spec": {"containers": [{**CONTAINER, "image": "j"}]}}}}
-_change("none of its pods is available", f"{_APPS}/deployments/w", _UNAVAILABLE)
-_change("it has a new template", f"{_APPS}/deployments/w", _NEW_TEMPLATE)
+_change("none of its pods is available", f"{_CROWD_APPS}/deployments/w", _UNAVAILABLE)
+_change("it has a new template", f"{_CROWD_APPS}/deployments/w", _NEW_TEMPLATE)
 for _ready in ("unknown", None):
     _node: Any = {"metadata": {"annotations": {f"{_SIMULATED}/ready": _ready}}}
     _change(f"a node is {_ready or 'known again'}", "/api/v1/nodes/node-1", _node)
-_change("it has no pods", f"{_APPS}/deployments/w", {"spec": {"replicas": 0}})
+_change("it has no pods", f"{_CROWD_APPS}/deployments/w", {"spec": {"replicas": 0}})
 
 
 def _daemons() -> Iterator[Request]:
     for number in range(1_000):
         yield post("/api/v1/nodes", {"metadata": {"name": f"n{number}"}})
-    yield _created(f"{_APPS}/daemonsets", _SELECTED)
+    yield _created(f"{_CROWD_APPS}/daemonsets", _SELECTED)
 
 
 LIVES.row("life: a DaemonSet on 1,000 nodes", _daemons, pods=True, pause=8.0)
-LIVES.only("life: all pods are deleted", ("DELETE", f"{_CORE}/pods", b"", ""), pods=True)
+LIVES.only("life: all pods are deleted", ("DELETE", f"{_CROWD_CORE}/pods", b"", ""), pods=True)
+LIVES.only("life: their namespace is deleted", ("DELETE", _CROWD_CORE, b"", ""), pods=True)

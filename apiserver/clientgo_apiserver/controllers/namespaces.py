@@ -23,6 +23,7 @@ _CONFIG_MAPS: Key = ("", "configmaps")
 _ROOT_CA = "kube-root-ca.crt"
 _CONTENTS = {_ACCOUNTS: "default", _CONFIG_MAPS: _ROOT_CA}
 _BATCH = 20  # objects deleted in one turn of the event loop, so that requests are not delayed
+_FINALIZERS = b'"finalizers":'  # in the JSON of an object that may have some; most have none, and are not read
 _STATUS_SECONDS = 1.0  # between two writes of the conditions, however many objects go meanwhile
 
 _DONE = {
@@ -117,14 +118,18 @@ class NamespaceController(InternalController):
     def _begin(self, name: str) -> _Termination:
         termination = _Termination()
         for key, target in self._objects(name):
-            termination.count(key, self._store.get(key, *target), 1)
+            entry = self._store.entry(key, *target)
+            if entry is not None and _FINALIZERS in entry.raw:
+                termination.count(key, entry.object, 1)
+            else:
+                termination.remaining[key] += 1
             if key == PODS:
                 termination.due.append((key, target))
         return termination
 
     def _objects(self, namespace: str) -> list[tuple[Key, Name]]:
         keys = self._store.stored_keys()
-        return [(key, name_of(obj)) for key in keys if key != NAMESPACES for obj in self._store.list(key, namespace)]
+        return [(key, name) for key in keys if key != NAMESPACES for name in self._store.names(key, namespace)]
 
     def _delete(self, key: Key, name: Name) -> None:
         obj = self._store.get(key, *name)

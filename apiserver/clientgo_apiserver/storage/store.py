@@ -44,6 +44,7 @@ _decode = msgspec.json.Decoder().decode
 # Named here because inside `Store` `list` is a method.
 Objects = list[Object]
 Entries = list[Entry]
+Names = list[Name]
 StorageEvents = list[StorageEvent]
 Watchers = list[Watcher]
 Waiter = Callable[[ApiFailure | None], object]
@@ -103,6 +104,11 @@ class Store:
     def list(self, key: Key, namespace: str = "") -> Objects:
         """Return the objects of one namespace (all if empty), ordered by name. They must not be modified."""
         return [entry.object for entry in self.entries(key, namespace)]
+
+    def names(self, key: Key, namespace: str = "") -> Names:
+        """Return the names of the objects of one namespace (all if empty), in order; no object is read."""
+        names = self._bucket(key).names
+        return [names[position] for position in Range(namespace).of(names)]
 
     def count(self, key: Key) -> int:
         """Return the number of objects of this key."""

@@ -26,7 +26,19 @@ def test_a_list_is_ordered_by_name_within_its_namespace() -> None:
     for name, namespace in (("b", "ns"), ("a", "ns"), ("a", "ns2"), ("z", "n")):
         store.put(KEY, thing(name, namespace))
     assert names(store) == ["a", "b"]
-    assert len(store.list(KEY)) == 4
+    assert store.names(KEY, "ns") == [("ns", "a"), ("ns", "b")]
+    assert len(store.list(KEY)) == len(store.names(KEY)) == 4
+
+
+def test_subscribers_of_some_keys_get_no_others() -> None:
+    store, heard = Store(), []
+    leave = store.subscribe(lambda kind, key, *_: heard.append((kind, key[1])), [("", "others")])
+    store.subscribe(lambda kind, key, *_: heard.append((kind, "all")))
+    store.put(KEY, thing("a"))
+    store.put(("", "others"), thing("a"))
+    leave()
+    store.put(("", "others"), thing("a"))
+    assert heard == [("ADDED", "all"), ("ADDED", "others"), ("ADDED", "all"), ("MODIFIED", "all")]
 
 
 def test_subscribers_get_old_and_new_until_unsubscribed() -> None:
