@@ -238,6 +238,13 @@ def exit_code(main: Callable[[], object]) -> int:
         if is_stopped_request(error):
             log.info(str(error))
             return 0
-        log.error(str(error))
+        for each in (*_hidden(error), error):
+            log.error(str(each))
         return 1
     return 0
+
+
+def _hidden(error: BaseException) -> list[BaseException]:
+    """Return what was still running before, whose exception another one has replaced while blocks ended."""
+    earlier = error.__context__
+    return [*_hidden(earlier), earlier] if isinstance(earlier, StillRunning) else []

@@ -186,6 +186,17 @@ def test_expected_errors_are_logged_and_give_exit_code_1(error: Exception, caplo
     assert exit_code(lambda: None) == 0
 
 
+def test_everything_that_was_still_running_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def ends_two_blocks() -> None:
+        try:
+            raise StillRunning("still running after 1 s: worker-0")
+        finally:
+            raise StillRunning("still running after 1 s: informer-foos")
+
+    assert exit_code(ends_two_blocks) == 1
+    assert [item.msg.rpartition(" ")[2] for item in caplog.records] == ["worker-0", "informer-foos"]
+
+
 def test_exit_code_propagates_other_exceptions() -> None:
     with pytest.raises(ZeroDivisionError):
         exit_code(lambda: 1 / 0)
