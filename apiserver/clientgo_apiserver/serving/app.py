@@ -113,7 +113,7 @@ class App:
         matching = self._faults.matching(request)
         result = await self._faulty(request, matching) if matching else await self.api.answer(request)
         if isinstance(result, Upgrade):
-            await sockets.serve(result, connection, abort)
+            await sockets.serve(result, connection, abort, pause=sockets.STARTING)
             return
         response = None if result is None else await self._completed(result)
         if isinstance(response, HTTPResponse):

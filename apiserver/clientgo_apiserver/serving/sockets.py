@@ -13,12 +13,18 @@ Send = Callable[[SocketMessage], Awaitable[None]]
 
 _NORMAL, _INVALID = 1000, 1002
 
+STARTING = 0.01
+"""Seconds until the first message: kubectl discards those that arrive before it has made its streams."""
 
-async def serve(upgrade: Upgrade, connection: tuple[Receive, Send], abort: Callable[[], object]) -> None:
-    """Accept the WebSocket, do the upgrade's work, and close."""
+
+async def serve(
+    upgrade: Upgrade, connection: tuple[Receive, Send], abort: Callable[[], object], *, pause: float = 0.0
+) -> None:
+    """Accept the WebSocket, do the upgrade's work after a pause in seconds, and close."""
     receive, send = connection
     await receive()  # websocket.connect
     await send({"type": "websocket.accept", "subprotocol": upgrade.protocol})
+    await asyncio.sleep(pause)
 
     async def send_message(data: bytes | str) -> None:
         await send({"type": "websocket.send", "text" if isinstance(data, str) else "bytes": data})
