@@ -9,17 +9,12 @@ from pathlib import Path
 
 from benchmarks.cases.all import CASES
 from benchmarks.compare import has_ratios, losses
-from benchmarks.machine import load, machine, used_cores, versions
+from benchmarks.machine import BUSY, load, machine, until_quiet, used_cores, versions
 from benchmarks.model import OURS, RESULTS, Case, Failed, Setting
 from benchmarks.plot import COURSES, draw, plot, summarize
 from benchmarks.results import CaseResult, Results, found, judged, merged, read, write
 from benchmarks.rounds import run
 from benchmarks.table import table
-
-BUSY = 0.25
-"""Cores that other processes may use: more changes even ratios."""
-PATIENCE = 30
-"""How often a busy machine is looked at again, for two seconds each, before a case is refused."""
 
 
 def main(arguments: Sequence[str], cases: Sequence[Case] = CASES, used: Callable[[], float] = used_cores) -> int:
@@ -140,12 +135,10 @@ def _quiet(used: Callable[[], float]) -> None:
     Raises:
         Failed: it stays busy.
     """
-    for _ in range(PATIENCE):
-        if (cores := used()) <= BUSY:
-            return
-    raise Failed(
-        f"the machine is busy: other processes use {cores:.2f} cores, more than {BUSY}; end them, or add --busy"
-    )
+    if (cores := until_quiet(used)) > BUSY:
+        raise Failed(
+            f"the machine is busy: other processes use {cores:.2f} cores, more than {BUSY}; end them, or add --busy"
+        )
 
 
 def _measure(options: argparse.Namespace, setting: Setting, cases: Sequence[Case]) -> Results:

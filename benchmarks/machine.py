@@ -3,6 +3,7 @@
 import os
 import platform
 import threading
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -41,6 +42,20 @@ def used_cores(seconds: float = 2.0) -> float:
     threading.Event().wait(seconds)
     idle, total = (now - then for now, then in zip(_ticks(), before, strict=True))
     return (os.cpu_count() or 1) * (1 - idle / total)
+
+
+BUSY = 0.25
+"""Cores that other processes may use: more changes even ratios."""
+PATIENCE = 30
+"""How often a busy machine is looked at again, for two seconds each, before it is taken as it is."""
+
+
+def until_quiet(used: Callable[[], float] = used_cores) -> float:
+    """Wait until at most `BUSY` cores are in use, or patience ends; return how many were in use at last."""
+    for _ in range(PATIENCE):
+        if (cores := used()) <= BUSY:
+            break
+    return cores
 
 
 def _ticks() -> tuple[int, int]:

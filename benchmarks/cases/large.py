@@ -9,13 +9,11 @@ from benchmarks.cases.cold import fill
 from benchmarks.cases.controllers import controller
 from benchmarks.cluster import Cluster, cluster_for
 from benchmarks.endpoint import MERGE_PATCH, send_all
-from benchmarks.machine import used_cores
+from benchmarks.machine import until_quiet
 from benchmarks.model import GO, OURS, Case, Figure, Limit, Measure, Setting
 from benchmarks.objects import AVAILABLE
 from benchmarks.processes import Child
 
-QUIET = 0.25
-"""Cores that other processes may use when a controller starts: after 40,000 writes, the server collects garbage."""
 RESYNC = 30
 """Seconds between resyncs: fixed in Go's sample."""
 
@@ -35,9 +33,7 @@ def large(cluster: Cluster, subject: str) -> Mapping[str, float]:
 
     Fixed periods, because Go's sample writes a status and an event in each sync: with so many Foos it is never idle.
     """
-    for _ in range(60):
-        if used_cores() <= QUIET:
-            break
+    until_quiet()  # after 40,000 writes of another controller, the API server collects garbage
     written = cluster.writes()
     samples: dict[str, float] = {}
     with controller(subject, cluster, resync=RESYNC) as child:
