@@ -230,7 +230,7 @@ def exit_code(main: Callable[[], object]) -> int:
     """Run `main` and return the exit code of the program: 0, or 1 after an error that was logged.
 
     Logged are errors of the cluster, the network and the configuration; other exceptions are bugs and propagate. A
-    request that was ended by the stop is no error.
+    request that was ended by the stop is not an error.
     """
     try:
         main()

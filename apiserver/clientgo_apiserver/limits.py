@@ -50,8 +50,9 @@ CONVERSION_SECONDS = 30.0  # of a conversion webhook (apiextensions-apiserver)
 LOOP_BYTES = 16 << 10  # of a body, or a stored object, whose steps run on it
 LOOP_COST = 4_000  # of the expressions of a request
 LOOP_OBJECTS = 25  # of a collection that are deleted in a row
-MAX_WAITING_PODS = 2_000  # that no node has room for, after which the controllers create none
 LOOP_SECONDS = 0.01  # of the controllers in a turn, besides their last callback
+
+MAX_WAITING_PODS = 2_000  # that no node has room for, after which the controllers create none
 
 
 class CostLimitExceeded(Exception):

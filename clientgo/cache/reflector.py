@@ -283,9 +283,8 @@ class Reflector(Generic[T]):
         filled = False
         ticker = BookmarkTicker(self.name, self._clock, period=self._options.bookmark_notice)
         try:
-            with without_collection(
-                lasting=True
-            ):  # once for both: in between, the collector would look at the whole list
+            # Once for both: in between, the collector would look at the whole list.
+            with without_collection(lasting=True):
                 self._receive(opened, streamed, ticker)
                 if streamed.ended:
                     self._fill(streamed.objects, streamed.undecodable, streamed.version, began)

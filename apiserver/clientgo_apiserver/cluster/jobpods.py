@@ -15,7 +15,7 @@ IGNORED_FAILURES = "batch.kubernetes.io/job-index-ignored-failure-count"
 
 
 class JobTally(NamedTuple):
-    """A Job's pods that have ended and are not counted yet, and its status with all of them."""
+    """A Job's pods that have ended and are not counted yet, and its status with all of them but the failed ones."""
 
     status: Object
     failures: int
@@ -76,9 +76,7 @@ def tally(obj: Object, pods: list[Object], active: list[Object]) -> JobTally:
     else:
         status["succeeded"] = (int(before.get("succeeded") or 0) + len(succeeded)) or None
     failures = int(before.get("failed") or 0) + len(counted)
-    counting = set(map(uid_of, counted))
-    status["failed"] = (failures - sum(uid_of(pod) in counting for pod in replaceable.values())) or None
-    return JobTally(status, failures, succeeded, failed, counting, replaceable)
+    return JobTally(status, failures, succeeded, failed, set(map(uid_of, counted)), replaceable)
 
 
 def _fails_index(spec: Object, pod: Object) -> bool:

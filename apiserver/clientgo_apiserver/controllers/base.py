@@ -79,9 +79,8 @@ class InternalController:
             if self._unsubscribe is not None:
                 callback(*args)
 
-        return self._state.scheduler.call_later(
-            seconds, self._state.call_soon, call
-        )  # not many in one turn of the loop
+        # Not many in one turn of the loop.
+        return self._state.scheduler.call_later(seconds, self._state.call_soon, call)
 
     def _now(self) -> str:
         return timestamp(self._state.clock)

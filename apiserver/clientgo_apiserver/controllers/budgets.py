@@ -69,7 +69,7 @@ class BudgetController(InternalController):
 
     @abstractmethod
     def _labels_of(self, key: Key, obj: Object) -> dict[str, str] | None:
-        """Return the labels by which a budget selects the object; None if it is no member of any."""
+        """Return the labels by which a budget selects the object; None for one that no budget selects."""
 
     @abstractmethod
     def _member(self, key: Key, obj: Object) -> BudgetMember | None:

@@ -224,7 +224,7 @@ class GarbageCollector(InternalController):
         dependents = self._dependents.get(item.uid)
         if owners.waiting and dependents:
             # Its own dependents are deleted first, so that an owner that waits for it waits for all of them. If one
-            # of them waits as well they own each other in a circle, in which nobody may block.
+            # of them waits as well they own each other in a circle, in which none may block.
             policy = "Foreground"
             if any(dependent.uid in self._leaving for dependent in dependents):
                 self._patch(item, "ownerReferences", [{**each, "blockOwnerDeletion": False} for each in _owners(obj)])

@@ -24,8 +24,7 @@ def is_long(request: HTTPRequest, size: int) -> bool:
 
 async def run_step(request: HTTPRequest, size: int, function: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
     """Return the result of a step that has `size` bytes to read, besides the request's body."""
-    # As `is_long`, which is a call for each of a write's steps.
-    if (size < LOOP_BYTES and len(request.body) < LOOP_BYTES) or not request.served:
+    if not is_long(request, size):
         return function(*args, **options)
     return await asyncio.to_thread(without_collection()(function), *args, **options)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from clientgo_apiserver.apiextensions import crdschema
 from clientgo_apiserver.http.protobuf_table import Message
+from clientgo_apiserver.registry.autoscalers import PREFIX
 from clientgo_apiserver.registry.defaults.pods import pod, quality_of_service
 from clientgo_apiserver.registry.defaults.services import service
 from clientgo_apiserver.registry.defaults.types import complete
@@ -16,7 +17,6 @@ from clientgo_apiserver.resources import Object, Resource
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 """The annotation that counts the changes of a DaemonSet's template; Kubernetes' own form of the object lacks it."""
 
-_AUTOSCALING = "autoscaling.alpha.kubernetes.io/"
 _TARGET_PERCENTAGE = 80  # of CPU in autoscaling/v1
 _MAX_INT32 = 2**31 - 1
 _GATED: Object = {
@@ -155,10 +155,10 @@ def _autoscaler(obj: Object, _: Object | None) -> Object:
     annotations = obj["metadata"].get("annotations") or {}
     names = _AUTOSCALING_FIELDS
     if obj["apiVersion"] == "autoscaling/v1":  # which has no fields for some of it
-        names = tuple(name for name in names if not _has_content(name, annotations.get(f"{_AUTOSCALING}{name}", "")))
+        names = tuple(name for name in names if not _has_content(name, annotations.get(f"{PREFIX}{name}", "")))
         if "metrics" in names:  # else the target of CPU has no default
             obj = {**obj, "spec": {"targetCPUUtilizationPercentage": _TARGET_PERCENTAGE, **(obj.get("spec") or {})}}
-    dropped = {f"{_AUTOSCALING}{name}" for name in names} & annotations.keys()
+    dropped = {f"{PREFIX}{name}" for name in names} & annotations.keys()
     if not dropped:
         return obj
     remaining = {name: value for name, value in annotations.items() if name not in dropped}
