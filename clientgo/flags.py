@@ -3,7 +3,6 @@
 Durations have Go's format (`15s`, `1m30s`, `500ms`) as in Kubernetes' programs; a number without a unit is seconds.
 """
 
-import ipaddress
 import math
 import re
 from argparse import ArgumentTypeError
@@ -25,15 +24,6 @@ class Address(NamedTuple):
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    @property
-    def is_loopback(self) -> bool:
-        """True if only this machine can connect."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            # A name that begins with 127. may resolve to any address.
-            return self.host == "localhost"
 
 
 def parse_bool(text: str) -> bool:

@@ -39,21 +39,6 @@ def test_address_has_host_and_port(text: str, expected: Address | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "loopback"),
-    [
-        ("", False),
-        ("0.0.0.0", False),
-        ("::1", True),
-        ("127.0.0.9", True),
-        ("localhost", True),
-        ("127.example.com", False),
-    ],
-)
-def test_only_loopback_addresses_are_loopback(host: str, loopback: bool) -> None:
-    assert Address(host, 1).is_loopback is loopback
-
-
-@pytest.mark.parametrize(
     ("read", "text", "sentence"),
     [
         (positive, "0", "invalid number 0: must be at least 1"),

@@ -12,6 +12,7 @@ from prometheus_client import REGISTRY
 
 from clientgo.errors import ConfigError
 from clientgo.flags import Address
+from clientgo.internal.hosts import is_loopback
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.metrics import set_provider
 from clientgo.rest.client import RESTClient
@@ -44,7 +45,7 @@ def metrics_server(
     Raises:
         ConfigError: HTTPS is required, and no cluster authorizes access.
     """
-    protected = secure if secure is not None else not address.is_loopback
+    protected = secure if secure is not None else not is_loopback(address.host)
     if protected and config is None:
         raise ConfigError("metrics over HTTPS need a Config: the cluster authorizes access to them")
     metrics = PrometheusProvider()

@@ -4,7 +4,6 @@ Threads are bounded and owned by a `Group`: while every connection is in use, fu
 and none is reset. Time and size limits hold for a whole request, and the TLS handshake runs in the connection's thread.
 """
 
-import ipaddress
 import selectors
 import socket
 import ssl
@@ -18,6 +17,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.flags import Address
 from clientgo.flags import address as parse
+from clientgo.internal.hosts import ip_address
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.serving.connection import STOP_SECONDS, Closed, Limits, ServingConnection
@@ -269,7 +269,5 @@ def listen(address: Address) -> socket.socket:
 
 def is_every_interface(address: Address) -> bool:
     """Return whether the address stands for all addresses of this machine."""
-    try:
-        return not address.host or ipaddress.ip_address(address.host).is_unspecified
-    except ValueError:
-        return False  # a name
+    ip = ip_address(address.host)
+    return not address.host or (ip is not None and ip.is_unspecified)

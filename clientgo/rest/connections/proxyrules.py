@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
 from clientgo.errors import ConfigError
+from clientgo.internal.hosts import ip_address, is_loopback
 from clientgo.log import register_secret
 from clientgo.rest.connections.http1 import is_header_value
 
@@ -41,15 +42,10 @@ def _usable(address: str) -> bool:
 
 
 def _from_environment(scheme: str, host: str, port: int, environ: Mapping[str, str]) -> str:
-    if _is_loopback(host) or _excluded(host, port, environ.get("no_proxy") or environ.get("NO_PROXY") or ""):
+    if is_loopback(host) or _excluded(host, port, environ.get("no_proxy") or environ.get("NO_PROXY") or ""):
         return ""
     name = f"{scheme}_proxy"
     return environ.get(name) or environ.get(name.upper()) or ""
-
-
-def _is_loopback(host: str) -> bool:
-    address = _address(host)
-    return host == "localhost" if address is None else address.is_loopback
 
 
 def _excluded(host: str, port: int, no_proxy: str) -> bool:
@@ -60,7 +56,7 @@ def _excluded(host: str, port: int, no_proxy: str) -> bool:
 def _names(entry: str, host: str, port: int) -> bool:
     if entry == "*":
         return True
-    address = _address(host)
+    address = ip_address(host)
     if "/" in entry:
         try:
             return address is not None and address in ipaddress.ip_network(entry, strict=False)
@@ -72,16 +68,9 @@ def _names(entry: str, host: str, port: int) -> bool:
             return False
         entry = name
     if address is not None:
-        return _address(entry.strip("[]")) == address
+        return ip_address(entry.strip("[]")) == address
     entry = entry.removeprefix("*")
     return host.endswith(entry) if entry.startswith(".") else host == entry or host.endswith(f".{entry}")
-
-
-def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(text)
-    except ValueError:
-        return None
 
 
 def user_of(url: str) -> tuple[str, str] | None:

@@ -6,7 +6,6 @@ slow resolver is a frequent cause of slow requests in clusters, and looks like a
 """
 
 import errno
-import ipaddress
 import os
 import select
 import socket
@@ -17,6 +16,7 @@ from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.internal.hosts import ip_address
 from clientgo.rest.limits import current_request
 
 DEAD_AFTER = 60
@@ -141,11 +141,7 @@ def look_up(
 
 def is_address(host: str) -> bool:
     """Report whether a host is an IP address, with or without a zone."""
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
+    return ip_address(host.partition("%")[0]) is not None
 
 
 ATTEMPT_DELAY = 0.3
