@@ -6,13 +6,12 @@ or its service an endpoint in `ServerOptions.webhook_services`.
 """
 
 import asyncio
-import ipaddress
 import re
 import socket
 import ssl
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,15 +22,14 @@ from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 import httptools
 import msgspec
 
-from clientgo.lifecycle import Group
 from clientgo.tls import client_context
+from clientgo_apiserver.hostlookups import HostLookups, Resolve
 from clientgo_apiserver.http.decode import parse_json
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.limits import MAX_RESPONSE_BYTES
 
 R = TypeVar("R")
 Key = tuple[str, str, str]
-Resolve = Callable[..., list[tuple[Any, ...]]]  # socket.getaddrinfo, or a function like it
 
 ANY_SERVICE = "*"
 """Key in `webhook_services` of the endpoint of all other services."""
@@ -137,59 +135,11 @@ async def concurrently(calls: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
     return outcomes  # type: ignore[return-value]  # mypy does not see that errors were raised
 
 
-class _Lookups:
-    """Lookups of host names, each in a thread of its own; calls at the same time share the lookup of a host.
-
-    The loop's own lookups share a few threads: names whose servers do not answer would delay all other calls, and the
-    end of the loop, which waits for those threads. These threads are not joined, because nothing can interrupt them.
-    """
-
-    def __init__(self, resolve: Resolve) -> None:
-        self._resolve = resolve
-        self._threads = Group()
-        self._pending: dict[str, asyncio.Future[list[str] | Exception]] = {}
-
-    async def addresses(self, host: str) -> Sequence[str]:
-        """Return the IP addresses of a host, which may be an address itself; raise `OSError` or `UnicodeError`."""
-        with suppress(ValueError):
-            return (str(ipaddress.ip_address(host)),)
-        if host not in self._pending:
-            loop = asyncio.get_running_loop()
-            self._pending[host] = loop.create_future()
-            self._threads.start(self._look_up, host, loop, self._pending[host], name=f"lookup-{host}")
-        result = await asyncio.shield(self._pending[host])  # a call that is cancelled must not cancel it for others
-        if isinstance(result, Exception):
-            raise result
-        return result
-
-    def forget(self) -> None:
-        """Leave pending lookups alone: later calls, on another loop, start their own."""
-        self._pending.clear()
-
-    def _look_up(
-        self, host: str, loop: asyncio.AbstractEventLoop, pending: "asyncio.Future[list[str] | Exception]"
-    ) -> None:
-        result: list[str] | Exception
-        try:
-            result = [str(entry[4][0]) for entry in self._resolve(host, None, type=socket.SOCK_STREAM)]
-        except (OSError, UnicodeError) as error:
-            result = error
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(self._finish, host, pending, result)
-
-    def _finish(
-        self, host: str, pending: "asyncio.Future[list[str] | Exception]", result: list[str] | Exception
-    ) -> None:
-        if self._pending.get(host) is pending:
-            del self._pending[host]
-        pending.set_result(result)
-
-
 class WebhookClient:
     """Posts reviews to webhooks over keep-alive connections, until `close`. It belongs to one event loop at a time."""
 
     def __init__(self, *, resolve: Resolve = socket.getaddrinfo) -> None:
-        self._lookups = _Lookups(resolve)
+        self._lookups = HostLookups(resolve)
         self._idle: dict[Key, list[_Connection]] = {}
         self._calls: set[asyncio.Task[_Response]] = set()
         self._closed = False

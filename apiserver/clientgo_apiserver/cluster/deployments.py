@@ -4,18 +4,26 @@ A template has one ReplicaSet; a rolling update moves replicas from the earlier 
 `maxSurge` and `maxUnavailable`. While a rollout runs, a change of `spec.replicas` is distributed in proportion.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, WorkloadController, phase_of, seconds_of
+from clientgo_apiserver.cluster.rolloutsizes import (
+    count_of,
+    int32,
+    is_saturated,
+    max_replicas,
+    share_of,
+    shrink,
+    size_annotations,
+)
 from clientgo_apiserver.controllers.base import annotation, condition_of, conditions_of, is_deleting, other_conditions
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo_apiserver.controllers.replicasets import (
     DEFAULT_HISTORY,
     DESIRED,
     HASH_LABEL,
-    MAXIMUM,
     REVISION,
     REVISION_HISTORY,
     copied_annotations,
@@ -24,7 +32,6 @@ from clientgo_apiserver.controllers.replicasets import (
 )
 from clientgo_apiserver.controllers.rollout import (
     condition,
-    max_surge,
     max_unavailable,
     rolls,
     stamped,
@@ -100,7 +107,7 @@ class DeploymentController(WorkloadController):
     def _create(self, obj: Object, sets: _Sets) -> _Sets:
         revision = _next_revision(sets)
         replica_set = new_replica_set(obj, template_hash(obj), revision)
-        replica_set["metadata"]["annotations"] |= _limits(obj)
+        replica_set["metadata"]["annotations"] |= size_annotations(obj)
         replica_set["spec"]["replicas"] = _new_size(obj, sets)
         try:
             stored = self._internal.create(REPLICA_SETS, obj["metadata"]["namespace"], replica_set)
@@ -144,18 +151,18 @@ class DeploymentController(WorkloadController):
             for each in latest:
                 self._scale(obj, each, desired)
             return
-        if sets.current is not None and _is_saturated(obj, sets.current):
+        if sets.current is not None and is_saturated(obj, sets.current):
             for each in sets.earlier:
                 self._scale(obj, each, 0)
             return
-        remaining = (_max_replicas(obj) if desired else 0) - sum(map(wanted_replicas, active))
+        remaining = (max_replicas(obj) if desired else 0) - sum(map(wanted_replicas, active))
         # The largest first; of those of one size the newest grows first, and the oldest shrinks first.
         by_age = sorted(active, key=_age, reverse=remaining > 0)
         ordered = sorted(by_age, key=lambda each: -wanted_replicas(each))
         sizes = {}
         unassigned = remaining
         for each in ordered:
-            share = _share(obj, each, remaining, unassigned)
+            share = share_of(obj, each, remaining, unassigned)
             sizes[each["metadata"]["name"]] = wanted_replicas(each) + share
             unassigned -= share
         for each in ordered:
@@ -187,14 +194,14 @@ class DeploymentController(WorkloadController):
         sizes = {each["metadata"]["name"]: wanted_replicas(each) for each in sets.earlier}
         available = {each["metadata"]["name"]: count_of(each, "availableReplicas") for each in sets.earlier}
         # Unhealthy replicas first, whose removal reduces no service.
-        removable = _shrink(sizes, removable, {name: size - available[name] for name, size in sizes.items()})
+        removable = shrink(sizes, removable, {name: size - available[name] for name, size in sizes.items()})
         removable = min(removable, sets.total("availableReplicas") - minimum)
-        _shrink(sizes, removable, dict(sizes))
+        shrink(sizes, removable, dict(sizes))
         for each in sets.earlier:
             self._scale(obj, each, sizes[each["metadata"]["name"]])
 
     def _scale(self, obj: Object, replica_set: Object, replicas: int) -> None:
-        limits = _limits(obj)
+        limits = size_annotations(obj)
         is_limited = not replicas or all(annotation(replica_set, name) == text for name, text in limits.items())
         if wanted_replicas(replica_set) == replicas and is_limited:
             return
@@ -231,7 +238,7 @@ class DeploymentController(WorkloadController):
             "readyReplicas": sets.total("readyReplicas"),
             "availableReplicas": sets.total("availableReplicas"),
         }
-        unavailable = _int32(sum(map(wanted_replicas, sets.all)) - counts["availableReplicas"])
+        unavailable = int32(sum(map(wanted_replicas, sets.all)) - counts["availableReplicas"])
         counts["unavailableReplicas"] = max(0, unavailable)
         status = {
             "observedGeneration": obj["metadata"].get("generation", 1),
@@ -300,11 +307,6 @@ class DeploymentController(WorkloadController):
         return last
 
 
-def count_of(replica_set: Object | None, field: str) -> int:
-    """Return a number of a ReplicaSet's status; 0 without the ReplicaSet or the number."""
-    return int(((replica_set or {}).get("status") or {}).get(field) or 0)
-
-
 def _sets(obj: Object, children: list[Object]) -> _Sets:
     oldest_first = sorted(children, key=_age)
     template = _comparable(obj["spec"]["template"])
@@ -329,56 +331,13 @@ def _next_revision(sets: _Sets) -> int:
     return current if current > newest else newest + 1
 
 
-def _limits(obj: Object) -> dict[str, str]:
-    """Return the annotations by which a later change of `spec.replicas` is noticed and distributed."""
-    return {DESIRED: str(wanted_replicas(obj)), MAXIMUM: str(_max_replicas(obj))}
-
-
-def _shrink(sizes: dict[str, int], removable: int, limits: Mapping[str, int]) -> int:
-    """Reduce each size by up to its limit, in order, together by `removable`; return how many remain removable."""
-    for name, limit in limits.items():
-        removed = max(0, min(removable, limit))
-        sizes[name] -= removed
-        removable -= removed
-    return removable
-
-
-def _max_replicas(obj: Object) -> int:
-    desired = wanted_replicas(obj)
-    return _int32(desired + (max_surge(obj) if desired else 0))
-
-
-def _int32(number: int) -> int:
-    """Return a number as Go's int32 has it, in which sums of numbers of replicas overflow."""
-    return (number + 2**31) % 2**32 - 2**31
-
-
 def _new_size(obj: Object, sets: _Sets) -> int:
     """Return the replicas of the current ReplicaSet: what the others leave of the maximum."""
     desired, size = wanted_replicas(obj), wanted_replicas(sets.current) if sets.current is not None else 0
     if not rolls(obj) or size >= desired:
         return desired
     total = sum(map(wanted_replicas, sets.all))
-    return size + max(0, min(_max_replicas(obj) - total, desired - size))
-
-
-def _is_saturated(obj: Object, current: Object) -> bool:
-    desired = wanted_replicas(obj)
-    is_desired = annotation(current, DESIRED) == str(desired)
-    return is_desired and wanted_replicas(current) == desired == count_of(current, "availableReplicas")
-
-
-def _share(obj: Object, replica_set: Object, remaining: int, unassigned: int) -> int:
-    """Return the replicas that a ReplicaSet gets or loses of `remaining`, of which some are still `unassigned`."""
-    size = wanted_replicas(replica_set)
-    if not size or not remaining:
-        return 0
-    if not wanted_replicas(obj):
-        return -size
-    text = annotation(replica_set, MAXIMUM)
-    before = int(text) if text.isdecimal() and int(text) else max(1, count_of(obj, "replicas"))
-    share = (2 * size * _max_replicas(obj) + before) // (2 * before) - size  # half is rounded up, as Go does
-    return min(share, unassigned) if remaining > 0 else max(share, unassigned)
+    return size + max(0, min(max_replicas(obj) - total, desired - size))
 
 
 def _is_complete(obj: Object, sets: _Sets) -> bool:

@@ -6,14 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from clientgo_apiserver import names
-from clientgo_apiserver.http.status import (
-    Cause,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    not_supported,
-    required,
-)
+from clientgo_apiserver.http.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.registry.validation.generic import ip_address, port
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 from clientgo_apiserver.resources import Object
