@@ -1,12 +1,12 @@
 """Lookups of host names that delay nothing else."""
 
 import asyncio
-import ipaddress
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from clientgo.internal.hosts import parse_ip
 from clientgo.lifecycle import Group
 
 Resolve = Callable[..., list[tuple[Any, ...]]]
@@ -27,8 +27,8 @@ class HostLookups:
 
     async def addresses(self, host: str) -> Sequence[str]:
         """Return the IP addresses of a host, which may be an address itself; raise `OSError` or `UnicodeError`."""
-        with suppress(ValueError):
-            return (str(ipaddress.ip_address(host)),)
+        if (address := parse_ip(host)) is not None:
+            return (str(address),)
         if host not in self._pending:
             loop = asyncio.get_running_loop()
             self._pending[host] = loop.create_future()

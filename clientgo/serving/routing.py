@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
-from clientgo.internal.hosts import ip_address
+from clientgo.internal.hosts import parse_ip
 from clientgo.log import get_logger
 from clientgo.serving.message import Response, ServingRequest
 
@@ -126,7 +126,7 @@ def from_this_machine(request: ServingRequest) -> bool:
     Host header must match, or a web page in a local browser could read the response under a name that resolves to
     127.0.0.1.
     """
-    peer = ip_address(request.peer)
+    peer = parse_ip(request.peer)
     if isinstance(peer, ipaddress.IPv6Address) and peer.ipv4_mapped is not None:
         peer = peer.ipv4_mapped
     host = request.headers.get("host", "localhost")

@@ -17,7 +17,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.flags import Address
 from clientgo.flags import address as parse
-from clientgo.internal.hosts import ip_address
+from clientgo.internal.hosts import parse_ip
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.serving.connection import STOP_SECONDS, Closed, Limits, ServingConnection
@@ -29,7 +29,7 @@ from clientgo.stopping import on_stop
 log = get_logger(__name__)
 
 _PAUSE = 0.5
-"""Seconds between attempts to accept a connection for which there is no room, file descriptor or thread."""
+"""Seconds between attempts to accept a connection while all connections, file descriptors or threads are in use."""
 
 
 class TLSSource(Protocol):
@@ -194,7 +194,7 @@ class Server:
             request = connection.read_head()
             began = self._clock.now()
             limiter.move(connection, ConnectionState.WORKING)
-            # Before the body is read: nobody may fill the memory for a route that rejects the request.
+            # Before the body is read: a client must not fill the memory for a route that rejects the request.
             route = self._router.resolve(request)
             if isinstance(route, Route) and request.content_length:
                 limiter.move(connection, ConnectionState.READING)
@@ -269,5 +269,5 @@ def listen(address: Address) -> socket.socket:
 
 def is_every_interface(address: Address) -> bool:
     """Return whether the address stands for all addresses of this machine."""
-    ip = ip_address(address.host)
+    ip = parse_ip(address.host)
     return not address.host or (ip is not None and ip.is_unspecified)

@@ -3,12 +3,12 @@
 Invalid credentials are rejected, as on a real server; a request without credentials is anonymous.
 """
 
-import ipaddress
 import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from urllib.parse import unquote
 
+from clientgo.internal.hosts import parse_ip
 from clientgo_apiserver.auth.authorization import Attributes, authorize, decide
 from clientgo_apiserver.auth.serviceaccounts import ISSUER, token_user
 from clientgo_apiserver.http.messages import REPEATED, HTTPRequest, cached
@@ -116,11 +116,7 @@ def _is_local(host: str) -> bool:
     name = re.sub(r":[0-9]*$", "", host).strip("[]").lower()
     if "." not in name.removesuffix(".localhost"):
         return True
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+    return parse_ip(name) is not None
 
 
 def _impersonated(request: HTTPRequest) -> User | None:

@@ -6,9 +6,9 @@ request fails as on a real server whose network is down, and before that for the
 unknown container, a pod without a node, no endpoints.
 """
 
-import ipaddress
 from typing import Any
 
+from clientgo.internal.hosts import parse_ip
 from clientgo_apiserver.handlers import containers
 from clientgo_apiserver.handlers.forwarding import forward
 from clientgo_apiserver.handlers.options import read_number
@@ -143,11 +143,14 @@ def _proxy_failure(state: State, resource: Resource, namespace: str, request: st
 
 def _pod_address(pod: Object, port: str) -> str:
     text = next((entry["ip"] for entry in dig(pod, "status", "podIPs") or () if entry.get("ip")), "")
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError as error:
-        raise bad_request("address not allowed") from error
-    if address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified:
+    address = parse_ip(text)
+    if (
+        address is None
+        or address.is_loopback
+        or address.is_link_local
+        or address.is_multicast
+        or address.is_unspecified
+    ):
         raise bad_request("address not allowed")
     declared = (
         declared_port for container in pod["spec"]["containers"] for declared_port in container.get("ports") or ()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
 from clientgo.errors import ConfigError
-from clientgo.internal.hosts import ip_address, is_loopback
+from clientgo.internal.hosts import is_loopback, parse_ip
 from clientgo.log import register_secret
 from clientgo.rest.connections.http1 import is_header_value
 
@@ -56,7 +56,7 @@ def _excluded(host: str, port: int, no_proxy: str) -> bool:
 def _names(entry: str, host: str, port: int) -> bool:
     if entry == "*":
         return True
-    address = ip_address(host)
+    address = parse_ip(host)
     if "/" in entry:
         try:
             return address is not None and address in ipaddress.ip_network(entry, strict=False)
@@ -68,7 +68,7 @@ def _names(entry: str, host: str, port: int) -> bool:
             return False
         entry = name
     if address is not None:
-        return ip_address(entry.strip("[]")) == address
+        return parse_ip(entry.strip("[]")) == address
     entry = entry.removeprefix("*")
     return host.endswith(entry) if entry.startswith(".") else host == entry or host.endswith(f".{entry}")
 

@@ -16,7 +16,7 @@ from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.internal.hosts import ip_address
+from clientgo.internal.hosts import parse_ip
 from clientgo.rest.limits import current_request
 
 DEAD_AFTER = 60
@@ -141,7 +141,7 @@ def look_up(
 
 def is_address(host: str) -> bool:
     """Report whether a host is an IP address, with or without a zone."""
-    return ip_address(host.partition("%")[0]) is not None
+    return parse_ip(host.partition("%")[0]) is not None
 
 
 ATTEMPT_DELAY = 0.3

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, quote
 
+from clientgo.internal.hosts import parse_ip
 from clientgo.meta.quantities import ParsedQuantity
 from clientgo_apiserver.cel.functions.authorization import AUTHORIZATION
 from clientgo_apiserver.cel.functions.lists import LISTS
@@ -102,11 +103,10 @@ def _semver_error(text: str) -> str:
 def _ip(text: Any) -> AnyAddress:
     if isinstance(text, CidrValue):
         return text.address
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
+    address = parse_ip(text)
+    if address is None:
         reason = f'ParseAddr("{text}"): unable to parse IP'
-        raise CelError(f'IP Address "{text}" parse error during conversion from string: {reason}') from None
+        raise CelError(f'IP Address "{text}" parse error during conversion from string: {reason}')
     if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
         raise CelError(f'IP address "{text}" with zone value is not allowed')
     return _unmapped(address, text)

@@ -5,6 +5,8 @@ import json
 import re
 from collections.abc import Iterator
 
+from clientgo.internal.hosts import parse_ip
+
 _LEADING_ZEROS = re.compile(r"(^|\.)0+(?=\d)")
 _FUTURE = "will be considered invalid in a future Kubernetes release"
 
@@ -17,9 +19,8 @@ def quoted(text: str) -> str:
 def ip_warnings(text: str, path: str) -> Iterator[str]:
     """Yield the warnings about a valid IP address."""
     plain = _LEADING_ZEROS.sub(r"\1", text)
-    try:
-        address = ipaddress.ip_address(plain)
-    except ValueError:
+    address = parse_ip(plain)
+    if address is None:
         return
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     if plain != text or mapped:

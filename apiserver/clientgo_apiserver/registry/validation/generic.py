@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from clientgo.internal.hosts import parse_ip
 from clientgo.meta.jsonvalues import canonical, is_among, same
 from clientgo_apiserver import names
 from clientgo_apiserver.http.status import (
@@ -259,9 +260,8 @@ def annotations(value: Any, _: FieldScope) -> Iterator[Cause]:
 def ip_address(value: Any, _: FieldScope | None = None) -> Iterator[Cause]:
     """Reject a text that is not an IP address."""
     plain = re.sub(r"(^|\.)0+(?=\d)", r"\1", value)
-    try:
-        parsed = ipaddress.ip_address(plain)
-    except ValueError:
+    parsed = parse_ip(plain)
+    if parsed is None:
         yield invalid_value("", value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
         return
     if parsed.version == 4 and plain != value:

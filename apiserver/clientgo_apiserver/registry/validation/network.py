@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from clientgo.internal.hosts import parse_ip
 from clientgo_apiserver import names
 from clientgo_apiserver.http.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.registry.validation.generic import ip_address, port
@@ -28,16 +29,7 @@ _RANGES = (
 )
 _CHANGED = "may not change once set"
 _LINK_LOCAL_MULTICAST = (ipaddress.ip_network("224.0.0.0/24"), ipaddress.ip_network("ff02::/16"))
-ParsedAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 ParsedNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-
-def parse_ip(value: Any) -> ParsedAddress | None:
-    """Return the address, or None if it is invalid."""
-    try:
-        return ipaddress.ip_address(value)
-    except ValueError:
-        return None
 
 
 def _network(value: Any) -> ParsedNetwork | None:
