@@ -13,8 +13,10 @@ from clientgo.errors import ConfigError
 COMMANDS, SERVERS, SCHEMAS = "clientgo.commands", "clientgo.servers", "clientgo.schemas"
 """Groups of entry points: `Command`, `ServerFactory` and `SchemaChecks`."""
 
-_EMBEDDED = "embedded"
-_INSTALL = "run pip install 'clientgo[{}]'"
+INSTALL_BESIDE = "install {} from where clientgo came from: the wheel beside its own, or a folder of its checkout"
+"""Advice for a distribution of this project: its name alone would be looked up on a public index, where it is free."""
+
+_SERVER = "clientgo-apiserver"
 
 
 class NotInstalled(ConfigError):
@@ -177,13 +179,13 @@ class SchemaChecks(Protocol):
         """Return the errors of a default by its structural schema."""
 
 
-def command(name: str, extra: str) -> Command:
-    """Return a command, of the distribution that an extra of `clientgo` requires.
+def command(name: str, distribution: str) -> Command:
+    """Return a command of another distribution of this project.
 
     Raises:
         NotInstalled: no distribution provides it.
     """
-    return cast(Command, _provided(COMMANDS, name, f"the command {name}", extra))
+    return cast(Command, _provided(COMMANDS, name, f"the command {name}", distribution))
 
 
 def server_factory() -> ServerFactory:
@@ -192,7 +194,7 @@ def server_factory() -> ServerFactory:
     Raises:
         NotInstalled: no distribution provides it.
     """
-    return cast(ServerFactory, _provided(SERVERS, "bundled", "the API server", _EMBEDDED))
+    return cast(ServerFactory, _provided(SERVERS, "bundled", "the API server", _SERVER))
 
 
 def schema_checks() -> SchemaChecks:
@@ -201,10 +203,10 @@ def schema_checks() -> SchemaChecks:
     Raises:
         NotInstalled: no distribution provides them.
     """
-    return cast(SchemaChecks, _provided(SCHEMAS, "bundled", "the API server", _EMBEDDED))
+    return cast(SchemaChecks, _provided(SCHEMAS, "bundled", "the API server", _SERVER))
 
 
-def _provided(group: str, name: str, what: str, extra: str) -> Any:
+def _provided(group: str, name: str, what: str, distribution: str) -> Any:
     # Imported here, 10 ms: only programs with a server of their own need it.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
@@ -212,5 +214,5 @@ def _provided(group: str, name: str, what: str, extra: str) -> Any:
         for entry_point in entry_points(group=group, name=name):
             return entry_point.load()
     except ModuleNotFoundError as error:
-        raise NotInstalled(f"{what} lacks {error.name}: {_INSTALL.format(extra)}") from error
-    raise NotInstalled(f"{what} is not installed: {_INSTALL.format(extra)}")
+        raise NotInstalled(f"{what} lacks {error.name}: {INSTALL_BESIDE.format(distribution)}") from error
+    raise NotInstalled(f"{what} is not installed: {INSTALL_BESIDE.format(distribution)}")

@@ -111,7 +111,7 @@ def library(folder: Path, wheels: dict[str, str]) -> None:
     environment.run("make", "generate", "manifests")
     expect(list(environment.home.glob("config/crd/**/*foos*.yaml")), "make manifests wrote no CRD of Foo")
     lines = environment.run("clientgo", "run", str(readme_program(environment)), "--embedded", exit_code=1).splitlines()
-    expect("pip install 'clientgo[embedded]'" in lines[-1], f"the missing server is not named: {lines}")
+    expect("install clientgo-apiserver from" in lines[-1], f"the missing server is not named: {lines}")
 
 
 def server(folder: Path, wheels: dict[str, str]) -> None:

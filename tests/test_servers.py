@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from clientgo.envtest import BundledServer, Environment, server_from
-from clientgo.servers import NotInstalled, ServerFactory, command, schema_checks, server_factory
+from clientgo.servers import INSTALL_BESIDE, NotInstalled, ServerFactory, command, schema_checks, server_factory
 from clientgo_apiserver.embedded import EmbeddedServer
 
-INSTALL = "run pip install 'clientgo[embedded]'"
+INSTALL = INSTALL_BESIDE.format("clientgo-apiserver")
 
 
 @pytest.fixture
@@ -24,12 +24,12 @@ def test_server_of_this_repository_is_found() -> None:
     factory: ServerFactory = EmbeddedServer  # mypy compares the signatures
     assert server_factory() is factory
     assert schema_checks().pattern_error("(") != ""
-    assert callable(command("apiserver", "embedded"))
+    assert callable(command("apiserver", "clientgo-apiserver"))
 
 
 @pytest.mark.usefixtures("no_entry_points")
 def test_missing_server_is_an_error_with_the_command_that_installs_it() -> None:
-    with pytest.raises(NotInstalled, match=r"^the API server is not installed: run pip install 'clientgo\[embedded\]'"):
+    with pytest.raises(NotInstalled, match=r"^the API server is not installed: install clientgo-apiserver from"):
         Environment(server=BundledServer())
 
 

@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = argv[0] if argv else ""
     if name in FURTHER:
         prog = f"clientgo {name}"
-        return exit_code_of(prog, lambda: command(name, FURTHER[name].extra)(argv[1:], prog=prog))
+        return exit_code_of(prog, lambda: command(name, FURTHER[name].distribution)(argv[1:], prog=prog))
     options = parse(argv)
     return exit_code_of(f"clientgo {options.command}", lambda: _run(options, Path.cwd()))
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
+from urllib.parse import urlsplit
 
 from clientgo.codegen.problems import reason_of
 from clientgo.errors import ClientGoError
@@ -16,16 +17,16 @@ INTERRUPTED = 130
 
 
 class Further(NamedTuple):
-    """Command of another distribution: its help text, and the extra that installs it."""
+    """Command of another distribution: its help text, and the name of that distribution."""
 
     help: str
-    extra: str
+    distribution: str
 
 
 FURTHER = {
-    "bundle": Further("generate or validate a bundle for the Operator Lifecycle Manager", "olm"),
-    "chart": Further("generate a Helm chart from config/default in dist/chart", "olm"),
-    "apiserver": Further("run an in-memory API server for development on loopback", "embedded"),
+    "bundle": Further("generate or validate a bundle for the Operator Lifecycle Manager", "clientgo-olm"),
+    "chart": Further("generate a Helm chart from config/default in dist/chart", "clientgo-olm"),
+    "apiserver": Further("run an in-memory API server for development on loopback", "clientgo-apiserver"),
 }
 """Commands of other distributions of this project."""
 
@@ -99,7 +100,7 @@ def parser() -> Parser:
     _init(_command(commands, "init", "create a project in the current folder, which must be empty"))
     _layout(_command(commands, "edit", "change the settings of the project"))
     upgrade = _command(commands, "upgrade", "merge the scaffold of the installed version into the project")
-    upgrade.add_argument("--clientgo-from", type=Path, metavar="PATH", help="replace the project's wheel of clientgo")
+    _origin(upgrade)
     create = _command(commands, "create", "scaffold an API or a webhook")
     what_to_create = create.add_subparsers(metavar="api|webhook", required=True)
     _api(_command(what_to_create, "api", "scaffold an API type, its controller, or both"))
@@ -142,9 +143,16 @@ def _init(command: Parser) -> None:
     licence = command.add_mutually_exclusive_group().add_argument
     licence("--license", choices=("apache2", "none"), help="license header of generated files (default: none)")
     licence("--license-file", default="", metavar="FILE", help="file with your own license header")
+    _origin(command)
+    _layout(command)
+
+
+def _origin(command: Parser) -> None:
+    add = command.add_mutually_exclusive_group().add_argument
     add("--clientgo-from", type=Path, metavar="PATH",
         help="install clientgo in the project, its CI and image from this wheel or checkout")  # fmt: skip
-    _layout(command)
+    add("--index-url", type=_package_index, metavar="URL",
+        help="install clientgo and all other packages from this package index")  # fmt: skip
 
 
 def _run(command: Parser) -> None:
@@ -250,3 +258,16 @@ def _kind(command: Parser) -> None:
     add("--version", default="", help="API version, such as v1alpha1")
     add("--kind", default="", help="kind, such as Foo")
     add("--force", action="store_true", help="overwrite modified files")
+
+
+def _package_index(text: str) -> str:
+    """Return the URL of a package index, which will be in version control."""
+    try:
+        url = urlsplit(text)
+    except ValueError:
+        url = urlsplit("")
+    if url.scheme not in ("https", "http", "file") or text.split() != [text]:
+        raise argparse.ArgumentTypeError(f"invalid URL {text!r}: expected one such as https://index.example.com/simple")
+    if url.username or url.password:
+        raise argparse.ArgumentTypeError("the URL contains credentials: put them into pip's configuration or ~/.netrc")
+    return text

@@ -18,7 +18,6 @@ from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
 from clientgo.cli.webhooks import add_webhooks, asked, confine_webhooks
 from clientgo.cli.wheels import add_wheels
 from clientgo.codegen.problems import reason_of
-from clientgo.version import VERSION
 
 if TYPE_CHECKING:
     from clientgo.cli.external import ExternalKind
@@ -32,6 +31,7 @@ def init(options: argparse.Namespace, root: Path) -> int:
         name=project_name(name),
         domain=domain(options.domain),
         repo=options.repo,
+        index_url=options.index_url or "",
         multigroup=bool(options.multigroup),
         namespaced=bool(options.namespaced),
     )
@@ -42,10 +42,10 @@ def init(options: argparse.Namespace, root: Path) -> int:
             writer.note("created", wheel)
     begin(writer, project, root, words)
     _close(writer, project, root, "created")
-    if not options.clientgo_from:
+    if not options.clientgo_from and not options.index_url:
         print(  # noqa: T201  # a warning to the user
-            f"clientgo init: warning: requirements.txt names clientgo {VERSION}, which no package index has yet: the"
-            " project's image and CI need clientgo upgrade --clientgo-from PATH, a checkout of clientgo or its wheel",
+            "clientgo init: warning: wheels/ has no wheel of clientgo, which the project's image and CI need: run"
+            " clientgo upgrade with --clientgo-from PATH, a checkout or a wheel of clientgo, or with --index-url URL",
             file=sys.stderr,
         )
     say("Next: clientgo create api --group GROUP --version v1alpha1 --kind KIND")

@@ -44,6 +44,7 @@ from clientgo.meta.jsonvalues import same
 from clientgo.rest import Config, load_config
 from clientgo.rest.config import Impersonation
 from clientgo.rest.request import Requester
+from clientgo.servers import INSTALL_BESIDE
 from clientgo.serving.certificates import CertificateDirectory, certificate_functions
 from clientgo.version import KUBERNETES, VERSION
 from clientgo.webhook.server import WebhookFlags, default_cert_dir, webhooks_enabled
@@ -178,7 +179,7 @@ def check_extras(installed: Callable[[str], bool]) -> Iterator[Diagnosis]:
     for extra, (purpose, modules) in EXTRAS.items():
         missing = ", ".join(module for module in modules if not installed(module))
         if missing:
-            fix = f"pip install 'clientgo[{extra}]'"
+            fix = INSTALL_BESIDE.format("clientgo-apiserver") if extra == "embedded" else f"pip install {missing}"
             yield Diagnosis(WARNING, "extras", f"no {missing}, needed for {purpose}: {fix}")
         else:
             yield Diagnosis(OK, "extras", f"{extra}: {purpose}")
@@ -349,7 +350,7 @@ def check_certificate(folder: Path, certificate: str, key: str, clock: Clock = S
     try:
         _, expiry = certificate_functions()
     except ModuleNotFoundError as error:
-        fix = "pip install 'clientgo[secure-serving]'"
+        fix = f"pip install {error.name}"
         yield Diagnosis(WARNING, "certificate", f"{folder}: expiry not checked, without {error.name}: {fix}")
         return
     end = expiry((folder / certificate).read_bytes())

@@ -115,6 +115,8 @@ class Project:
     repo: str = ""
     multigroup: bool = False
     namespaced: bool = False
+    index_url: str = ""
+    """Package index that has clientgo; without one its wheels are in the project."""
     cli_version: str = VERSION
     resources: list[ProjectResource] = field(default_factory=list)
 
@@ -133,6 +135,8 @@ class Project:
             "layout": [LAYOUT],
             "projectName": self.name,
         }
+        if self.index_url:
+            document["indexURL"] = self.index_url
         if self.repo:
             document["repo"] = self.repo
         for word, holds in (("multigroup", self.multigroup), ("namespaced", self.namespaced)):
@@ -160,6 +164,7 @@ class Project:
                 name=_checked(names.project_name, str(document["projectName"])),
                 domain=_checked(names.domain, str(document["domain"])),
                 repo=str(document.get("repo", "")),
+                index_url=str(document.get("indexURL", "")),
                 multigroup=bool(document.get("multigroup")),
                 namespaced=bool(document.get("namespaced")),
                 # Missing in projects of the first releases.

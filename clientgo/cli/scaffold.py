@@ -19,7 +19,7 @@ def begin(writer: ScaffoldWriter, project: Project, root: Path, header: str = ""
     """Write the files of a new project in the folder `root`; `header` is the header of its generated files."""
     words = {
         **_project_words(project),
-        **install_words(root),
+        **install_words(root, project.index_url),
         "header": header.removesuffix("\n") or f"# Part of {project.name}.",
     }
     for archive in ("project", "make", "config", *(("namespaced",) if project.namespaced else ())):

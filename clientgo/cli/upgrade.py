@@ -45,6 +45,8 @@ def upgrade(options: argparse.Namespace, root: Path) -> int:
     if options.clientgo_from:
         for wheel in add_wheels(root, options.clientgo_from):
             tell("created", wheel)
+    if options.clientgo_from or options.index_url:
+        project.index_url = options.index_url or ""
     writer = ScaffoldWriter(root, tell=tell)
     new = _scaffold(project, root, writer.written)
     labels = ("yours", f"clientgo {project.cli_version}", f"clientgo {VERSION}")

@@ -1,5 +1,9 @@
-"""Wheels of this project's distributions in a folder wheels/, for versions that no package index has."""
+"""Origin of clientgo in a project: wheels in its folder wheels/, by path and hash, or an index that the user names.
 
+Nothing is required by name alone from a public index: its owner could be anybody.
+"""
+
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -13,6 +17,9 @@ from clientgo.internal.files import path_below
 from clientgo.version import VERSION
 
 FOLDER = "wheels"
+
+HASHES = "SHA256SUMS"
+"""File beside the wheels with their hashes, in the format of sha256sum; hack/install.sh of a project checks them."""
 
 _LIBRARY = "clientgo-*.whl"
 _FURTHER = {"embedded": "clientgo_apiserver-*.whl", "olm": "clientgo_olm-*.whl"}
@@ -46,24 +53,37 @@ def add_wheels(root: Path, source: Path) -> list[str]:
         wheels = sorted(Path(folder).glob("*.whl"))
         for wheel in wheels:
             shutil.copy(wheel, to)
-    return [f"{FOLDER}/{wheel.name}" for wheel in wheels]
+        lines = (f"{hashlib.sha256(wheel.read_bytes()).hexdigest()}  {wheel.name}\n" for wheel in wheels)
+        (to / HASHES).write_text("".join(lines), encoding="ascii")
+    return [*(f"{FOLDER}/{wheel.name}" for wheel in wheels), f"{FOLDER}/{HASHES}"]
 
 
-def install_words(root: Path) -> Mapping[str, str]:
-    """Return the template words of the requirements: the project's wheels if it has them, else the version."""
-    library = _wheel(root, _LIBRARY)
-    clientgo, at_least = (library, "") if library else ("clientgo", f">={VERSION}")
-    further = {extra: _wheel(root, pattern) for extra, pattern in _FURTHER.items()}
-    return {
-        "clientgo": clientgo,
-        "at_least": at_least,
-        **{extra: wheel or f"{clientgo}[{extra}]{at_least}" for extra, wheel in further.items()},
-        "copy_wheels": f"COPY {FOLDER} ./{FOLDER}\n" if library else "",
-    }
+def install_words(root: Path, index: str) -> Mapping[str, str]:
+    """Return the template words of the requirements: versions if the project names an index, else paths of wheels.
+
+    A project that has no wheels yet names those of this version, so that nothing is installed before they are added.
+    """
+    if index:
+        within = f">={VERSION},<{_next_minor(VERSION)}"
+        requirements = {extra: f"clientgo[{extra}]{within}" for extra in ("secure-serving", *_FURTHER)}
+        return {**_words(requirements), "index": f"--index-url {index}\n", "copy_wheels": ""}
+    paths = {extra: _wheel(root, pattern) for extra, pattern in _FURTHER.items()}
+    requirements = {"secure-serving": f"{_wheel(root, _LIBRARY)}[secure-serving]", **paths}
+    return {**_words(requirements), "index": "", "copy_wheels": f"COPY {FOLDER} ./{FOLDER}\n"}
+
+
+def _words(requirements: Mapping[str, str]) -> Mapping[str, str]:
+    return {extra.replace("-", "_"): requirement for extra, requirement in requirements.items()}
 
 
 def _wheel(root: Path, pattern: str) -> str:
-    return next((f"./{FOLDER}/{wheel.name}" for wheel in (root / FOLDER).glob(pattern)), "")
+    usual = pattern.replace("*", f"{VERSION}-py3-none-any")
+    return next((f"./{FOLDER}/{wheel.name}" for wheel in (root / FOLDER).glob(pattern)), f"./{FOLDER}/{usual}")
+
+
+def _next_minor(version: str) -> str:
+    major, minor, *_ = version.split(".")
+    return f"{major}.{int(minor) + 1}"
 
 
 def _build(source: Path, folder: str) -> None:

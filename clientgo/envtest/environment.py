@@ -43,7 +43,7 @@ class Environment:
         The bundled server lives by `clock`: with a `clientgo.testing.FakeClock`, time passes in `advance` only.
 
         Raises:
-            NotInstalled: the bundled server is needed, and `clientgo[embedded]` is not installed.
+            NotInstalled: the bundled server is needed, and `clientgo-apiserver` is not installed.
             ConfigError: a program of the control plane is missing.
         """
         self._crds = read_crds(map(Path, crd_paths))

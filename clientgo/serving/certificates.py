@@ -131,7 +131,7 @@ class SelfSigned:
         except ModuleNotFoundError as error:
             raise ConfigError(
                 f"no serving certificate was given, and creating one requires {error.name}, which is missing: "
-                "specify a directory with tls.crt and tls.key, or pip install 'clientgo[secure-serving]'"
+                f"specify a directory with tls.crt and tls.key, or pip install {error.name}"
             ) from error
         self._hosts = tuple(dict.fromkeys((*hosts, *_LOCAL_HOSTS, socket.gethostname())))
         self._clock = clock

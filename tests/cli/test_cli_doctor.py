@@ -21,6 +21,7 @@ from clientgo.envtest.crds import install, read_crds
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config, RESTClient
+from clientgo.servers import INSTALL_BESIDE
 from clientgo.testing.clock import FakeClock
 from tests.cli.processes import free_port
 from tests.cli.projects import ROOT, clientgo
@@ -67,12 +68,11 @@ def test_versions_of_python_are_those_of_the_distribution() -> None:
     assert f"Programming Language :: Python :: {major}.{minor + 1}" not in classifiers
 
 
-def test_missing_module_is_reported_with_its_extra() -> None:
+def test_missing_module_is_reported_with_its_distribution() -> None:
     result = list(doctor.check_extras(lambda module: module != "clientgo_apiserver"))
     assert [finding.state for finding in result] == [WARNING, OK]
-    assert (
-        result[0].message == "no clientgo_apiserver, needed for the local API server: pip install 'clientgo[embedded]'"
-    )
+    fix = INSTALL_BESIDE.format("clientgo-apiserver")
+    assert result[0].message == f"no clientgo_apiserver, needed for the local API server: {fix}"
 
 
 def test_extras_are_those_of_the_distribution() -> None:

@@ -1,4 +1,4 @@
-"""Project layouts: several groups, one namespace, the boilerplate of generated files, and the source of clientgo."""
+"""Project layouts: several groups, one namespace, and the boilerplate of generated files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from clientgo.version import VERSION
 from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
 
 FRIGATE = ("--group", "ship-yard", "--version", "v1", "--kind", "Frigate")
@@ -226,78 +225,3 @@ def test_missing_license_file_is_reported_and_nothing_is_written(
     assert clientgo(tmp_path, "init", "--project-name", "foo", "--license-file", "nowhere") == 1
     assert "cannot read --license-file nowhere: No such file or directory" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
-
-
-WHEEL = "clientgo-9.9.9-py3-none-any.whl"
-
-
-def test_project_installs_the_given_wheel_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / WHEEL).write_text("a wheel")
-    project = tmp_path / "p"
-    project.mkdir()
-
-    assert clientgo(project, "init", "--project-name", "foo", "--clientgo-from", f"../{WHEEL}") == 0
-
-    built = read_files(project)
-    output = capsys.readouterr()
-    assert f"created  wheels/{WHEEL}" in output.out.splitlines()
-    assert output.err == ""
-    assert built[f"wheels/{WHEEL}"] == "a wheel"
-    assert f"./wheels/{WHEEL}[secure-serving]" in built["requirements.txt"].splitlines()
-    assert f"./wheels/{WHEEL}[embedded]" in built["requirements-dev.txt"].splitlines()
-    assert "COPY requirements.txt ./\nCOPY wheels ./wheels\nRUN /opt/venv/bin/pip install" in built["Dockerfile"]
-    assert "!wheels" in built[".dockerignore"].splitlines()
-    installs = [path for path, text in built.items() if "requirements-dev.txt" in text]
-    assert {".devcontainer/post-install.sh", ".github/workflows/lint.yml", ".github/workflows/test.yml"} <= {*installs}
-
-
-def test_server_s_wheel_beside_the_library_s_is_installed_for_tests(tmp_path: Path) -> None:
-    server = "clientgo_apiserver-9.9.9-py3-none-any.whl"
-    for name in (WHEEL, server):
-        (tmp_path / name).write_text(f"wheel {name}")
-    project = tmp_path / "p"
-    project.mkdir()
-
-    assert clientgo(project, "init", "--project-name", "foo", "--clientgo-from", f"../{WHEEL}") == 0
-
-    built = read_files(project)
-    assert built[f"wheels/{server}"] == f"wheel {server}"
-    assert f"./wheels/{server}" in built["requirements-dev.txt"].splitlines()
-    assert "apiserver" not in built["requirements.txt"]
-
-
-def test_project_without_a_wheel_requires_the_installed_version(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    built = read_files(new_project(tmp_path / "p"))
-
-    assert (
-        f"warning: requirements.txt names clientgo {VERSION}, which no package index has yet" in capsys.readouterr().err
-    )
-    assert f"clientgo[secure-serving]>={VERSION}" in built["requirements.txt"].splitlines()
-    assert f"clientgo[embedded]>={VERSION}" in built["requirements-dev.txt"].splitlines()
-    assert "COPY requirements.txt ./\nRUN" in built["Dockerfile"]
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("nowhere", "invalid --clientgo-from ../nowhere: expected a checkout of clientgo or its wheel"),
-        ("other", "invalid --clientgo-from ../other: expected a checkout of clientgo or its wheel"),
-        ("other/foo-1-py3-none-any.whl", "expected a checkout of clientgo or its wheel (clientgo-*.whl)"),
-        pytest.param("broken", "cannot build a wheel from ../broken: ", marks=pytest.mark.e2e),
-    ],
-)
-def test_source_that_is_not_clientgo_leaves_the_folder_empty(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], source: str, expected: str
-) -> None:
-    for name in ("p", "other", "broken/clientgo"):
-        (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "other/foo-1-py3-none-any.whl").touch()
-    (tmp_path / "broken/clientgo/version.py").touch()
-
-    assert clientgo(tmp_path / "p", "init", "--project-name", "foo", "--clientgo-from", f"../{source}") == 1
-    error = capsys.readouterr().err
-    assert expected in error
-    assert error.count("\n") == 1
-    assert list((tmp_path / "p").iterdir()) == []

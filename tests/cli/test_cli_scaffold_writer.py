@@ -329,5 +329,9 @@ def test_upgrade_replaces_the_wheel(tmp_path: Path) -> None:
 
     assert clientgo(project, "upgrade", "--clientgo-from", wheels[1]) == 0
     built = read_files(project)
-    assert [path for path in built if path.startswith("wheels/")] == ["wheels/clientgo-2-py3-none-any.whl"]
+    assert [path for path in built if path.startswith("wheels/")] == [
+        "wheels/README.md",
+        "wheels/SHA256SUMS",
+        "wheels/clientgo-2-py3-none-any.whl",
+    ]
     assert "./wheels/clientgo-2-py3-none-any.whl[secure-serving]\n" in built["requirements.txt"]

@@ -71,7 +71,12 @@ def test_tutorial_commands_work(tmp_path: Path, installed: Mapping[str, str]) ->
     assert re.search(r"^foo-v1 +3 +3 ", text, re.MULTILINE)
     names = ("clientgo", "clientgo_apiserver", "clientgo_olm")
     library, *further = (f"{name}-{VERSION}-py3-none-any.whl" for name in names)
-    assert {path.name for path in (tmp_path / "foo" / "wheels").iterdir()} == {library, *further}
+    assert {path.name for path in (tmp_path / "foo" / "wheels").iterdir()} == {
+        "README.md",
+        "SHA256SUMS",
+        library,
+        *further,
+    }
     assert f"./wheels/{library}[secure-serving]\n" in (tmp_path / "foo" / "requirements.txt").read_text()
     development = (tmp_path / "foo" / "requirements-dev.txt").read_text()
     assert all(f"./wheels/{wheel}\n" in development for wheel in further)

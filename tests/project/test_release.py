@@ -141,4 +141,5 @@ def test_scaffolded_examples_are_upgraded(repository: Path) -> None:
     commit(repository)
     assert "examples/home/PROJECT" in release("1.7.0", repository, DATE)
     assert "cliVersion: 1.7.0\n" in (repository / "examples" / "home" / "PROJECT").read_text()
-    assert "clientgo[olm]>=1.7.0\n" in (repository / "examples" / "home" / "requirements-dev.txt").read_text()
+    development = (repository / "examples" / "home" / "requirements-dev.txt").read_text()
+    assert "./wheels/clientgo_olm-1.7.0-py3-none-any.whl\n" in development

@@ -12,7 +12,7 @@ try:
     from python_socks import ProxyType
     from python_socks.sync import Proxy
 except ImportError as error:
-    raise ConfigError("a SOCKS proxy needs the package python-socks: pip install 'clientgo[socks]'") from error
+    raise ConfigError("a SOCKS proxy needs the package python-socks: pip install python-socks") from error
 
 PORT = 1080
 """Port of SOCKS proxies whose URL has none (RFC 1928)."""

@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
 # Installs the development tools.
 set -euo pipefail
-python -m pip install --requirement requirements-dev.txt
+sh hack/install.sh requirements-dev.txt
