@@ -54,7 +54,9 @@ controller = _rule("controller name", _DNS_1035, f"{_LETTERS}, beginning with a 
 module = _rule("module", r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "a module such as generated.types.foo_v1")
 release = _rule("release", r"[0-9][0-9A-Za-z.+-]*", "a release such as 0.1.0", limit=40)
 webhook_path = _rule("webhook path", r"/[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?", "a path such as /mutate-foo")
-_camel_case = _rule("kind", r"[A-Z][A-Za-z0-9]{0,62}", "a capital letter, then letters and digits, such as Foo")
+_camel_case = _rule(
+    "kind", r"[A-Z][A-Za-z0-9]*", "a capital letter, then letters and digits, such as Foo", limit=63 - len("List")
+)
 
 
 def kind(text: str) -> str:

@@ -29,12 +29,15 @@ import msgspec
 
 from clientgo.cli.names import CommandError
 from clientgo.codegen.problems import reason_of
+from clientgo.codegen.render.source import WIDTH, break_line, import_line
 from clientgo.internal.files import path_below, write_files
 from clientgo.meta.yamlio import to_scalar
 
 _HEAD = re.compile(r"^-- (?P<path>\S+)(?: @ (?P<marker>[a-z]+))? --\n", re.MULTILINE)
 _WORD = re.compile(r"\{\{(\w+)\}\}")
 _DIGITS = re.compile(r"([0-9]+)")
+_IMPORT = re.compile(rf"^(?=.{{{WIDTH + 1}}})from (?P<module>\S+) import (?P<names>[^(].*)$", re.MULTILINE)
+_BROKEN = re.compile(r"^from (?P<module>\S+) import \(\n(?P<names>(?:    .+,\n)+)\)$", re.MULTILINE)
 _SCALAR = re.compile(r"([:-] \[?)\{\{(\w+)\}\}(?=\]?$)", re.MULTILINE)
 
 
@@ -60,7 +63,8 @@ def parts(name: str, values: Mapping[str, str | bool]) -> Iterator[Part]:
         path, text = _filled(head["path"], values), source[head.end() : end]
         if path.endswith(".yaml"):
             text = _SCALAR.sub(lambda word: word[1] + to_scalar(values[word[2]]), text)
-        yield Part(path, _filled(text, values), head["marker"] or "")
+        filled = _filled(text, values)
+        yield Part(path, break_lines(filled) if path.endswith(".py") else filled, head["marker"] or "")
 
 
 def _filled(text: str, values: Mapping[str, str | bool]) -> str:
@@ -171,6 +175,8 @@ def inserted(text: str, marker: str, lines: str) -> str | None:
 
     Lines that exist already are not inserted again. Imports are sorted, so that formatters do not move them.
     """
+    if marker == "imports":
+        text, lines = _join_imports(text), _join_imports(lines)
     have = text.splitlines()
     places = [number for number, line in enumerate(have) if line.strip() == _MARK + marker]
     if not places:
@@ -179,9 +185,9 @@ def inserted(text: str, marker: str, lines: str) -> str | None:
     indent = have[position].removesuffix(_MARK + marker)
     new = [indent + line if line else "" for line in lines.splitlines()]
     if any(have[start : start + len(new)] == new for start in range(len(have))):
-        return text
+        return break_imports(text)
     if marker == "imports":
-        return _joined(_with_imports(have, position, new))
+        return break_imports(_joined(_with_imports(have, position, new)))
     return _joined([*have[:position], *new, *have[position:]])
 
 
@@ -194,6 +200,26 @@ def _with_imports(have: list[str], position: int, new: list[str]) -> list[str]:
     if first == end:
         return [*have[:position], *new, "", *have[position:]]
     return [*have[:first], *sorted({*have[first:end], *new}, key=import_order), *have[end:]]
+
+
+def break_lines(text: str) -> str:
+    """Break lines of Python that names of kinds made too long, as the formatter does."""
+    return "\n".join(break_line(line) for line in break_imports(text).split("\n"))
+
+
+def break_imports(text: str) -> str:
+    """Break imports that are too long for a line, as import sorters do."""
+    return _IMPORT.sub(lambda match: import_line(match["module"], match["names"].split(", ")), text)
+
+
+def _join_imports(text: str) -> str:
+    """Join the imports that `break_imports` would break, so that each is a line."""
+
+    def join(match: re.Match[str]) -> str:
+        line = f"from {match['module']} import {', '.join(re.findall(r'    (.+),', match['names']))}"
+        return line if len(line) > WIDTH else match[0]
+
+    return _BROKEN.sub(join, text)
 
 
 def import_order(line: str) -> list[str | int]:

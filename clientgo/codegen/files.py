@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from clientgo.codegen.problems import reason_of, shown_text
+from clientgo.codegen.render.collisions import distinct
 from clientgo.codegen.render.source import escaped
 from clientgo.codegen.render.templatefiles import Text
 from clientgo.internal.files import write_files
@@ -170,7 +171,7 @@ class Output:
 
     def add_modules(self, texts: Iterable[Text], root: Path) -> None:
         """Add modules with their headers."""
-        self.texts.update({root / text.path: self.header.of(text.sources) + text.body for text in texts})
+        self.texts.update({root / text.path: self.header.of(text.sources) + distinct(text.body) for text in texts})
 
     def add_manifests(self, folder: Path, files: Manifests) -> None:
         """Add a folder of manifests."""

@@ -61,7 +61,7 @@ class Kind:
     def accessor(self) -> str:
         """Attribute of the client: the plural in snake case, such as `config_maps`, or a custom plural."""
         if self.api.plural == plural_of(self.api.kind.lower()):
-            name = plural_of(snake(self.api.kind))
+            name = identifier(plural_of(snake(self.api.kind)))
         else:
             name = identifier(self.api.plural)
         return f"{name}_" if name in _OF_CLIENTS else name

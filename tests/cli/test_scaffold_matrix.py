@@ -127,3 +127,53 @@ def test_scaffolded_project_is_generated_linted_typed_and_tested(
     rendered = list(yaml.safe_load_all(run(project, variables, "kubectl", "kustomize", "config/default")))
     plurals = [item["spec"]["names"]["plural"] for item in rendered if item["kind"] == "CustomResourceDefinition"]
     assert sorted(plurals) == sorted(f"{kind.lower()}s" for _, kind in choices.kinds)
+
+
+LONGEST = "Abcdefghijklmnopqrstuvwxyz" * 2 + "Abcdefg"
+KINDS = ("Status", "Scale", "Lister", "Object", "Typed", "Create")
+"""Kinds whose clients, listers and configurations have the names of library classes."""
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    ("group", "kinds", "formatted"),
+    [
+        pytest.param("cache", ("A", "RedisCluster", "ValidatingAdmissionPolicyBinding"), True, id="short and long"),
+        pytest.param("a" * 40, (LONGEST,), False, id="longest"),
+        pytest.param("a", KINDS, True, id="names of library classes"),
+    ],
+)
+def test_project_of_any_kind_is_generated_and_passes_the_linter(
+    tmp_path: Path, variables: Mapping[str, str], group: str, kinds: tuple[str, ...], formatted: bool
+) -> None:
+    assert clientgo(tmp_path, "init", "--project-name", "foo") == 0
+    for kind in kinds:
+        older, newer = (("--group", group, "--version", version, "--kind", kind) for version in ("v1alpha1", "v1"))
+        assert clientgo(tmp_path, "create", "api", *older, "--resource", "--controller=false") == 0
+        assert clientgo(tmp_path, "create", "api", *newer, "--resource", "--controller") == 0
+        assert clientgo(tmp_path, "create", "webhook", *newer, *WEBHOOKS["both"]) == 0
+    run(tmp_path, variables, "make", "manifests", "generate")
+
+    run(tmp_path, variables, "ruff", "check", "--no-cache")
+    if formatted:  # no formatter breaks a name
+        run(tmp_path, variables, "ruff", "format", "--no-cache", "--check")
+
+
+def test_kind_whose_list_would_have_too_long_a_name_is_rejected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert clientgo(tmp_path, "init", "--project-name", "foo") == 0
+    command = (
+        "create",
+        "api",
+        "--group",
+        "a",
+        "--version",
+        "v1",
+        "--kind",
+        f"{LONGEST}h",
+        "--resource",
+        "--controller",
+    )
+    assert clientgo(tmp_path, *command) == 1
+    assert "too long, expected at most 59 characters" in capsys.readouterr().err

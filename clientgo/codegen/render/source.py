@@ -45,6 +45,27 @@ def call(prefix: str, arguments: Iterable[str], *, indent: str = "", end: str = 
     return "\n".join([f"{indent}{prefix}(", *(f"{indent}    {argument}," for argument in arguments), f"{indent}){end}"])
 
 
+_TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*\"|.")
+
+
+def break_line(line: str) -> str:
+    """Break a line that is too long at its first call or signature, as the formatter would."""
+    head, bracket, _ = line.partition("(")
+    if len(line) <= WIDTH or not bracket or "#" in line or '"""' in line:
+        return line
+    depth, arguments, rest = 0, [""], ""
+    for token in _TOKEN.findall(line[len(head) :]):
+        depth += (token in "([{") - (token in ")]}")
+        if not depth:
+            rest += token
+        elif depth == 1 and token == ",":
+            arguments.append("")
+        elif arguments != [""] or token != "(":
+            arguments[-1] += token
+    indent = line[: len(line) - len(line.lstrip())]
+    return call(head.lstrip(), [argument.strip() for argument in arguments], indent=indent, end=rest[1:])
+
+
 def escaped(text: str) -> str:
     """Return text on one line with backslashes and unprintable characters escaped; quotes are kept."""
     if text.isprintable() and "\\" not in text:
