@@ -62,6 +62,8 @@ def break_line(line: str) -> str:
             arguments.append("")
         elif arguments != [""] or token != "(":
             arguments[-1] += token
+    if arguments == [""]:
+        return line
     indent = line[: len(line) - len(line.lstrip())]
     return call(head.lstrip(), [argument.strip() for argument in arguments], indent=indent, end=rest[1:])
 
