@@ -20,6 +20,7 @@ finalizers, with `Finalizers`:
         return
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
@@ -29,8 +30,10 @@ from clientgo.internal.callbacks import run_callback
 from clientgo.manager.client import Client
 from clientgo.manager.createorpatch import OperationResult, difference, outcome_of
 from clientgo.manager.requesters import finished_in_time
+from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.codec import replace
 from clientgo.meta.objects import ApiObject
+from clientgo.meta.selectors import is_qualified_name
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -55,19 +58,26 @@ def without_finalizer(obj: T, name: str) -> T:
     return replace(obj, metadata=replace(obj.metadata, finalizers=remaining))
 
 
-def check_finalizer(name: str) -> None:
-    """Raise ValueError unless the name is a domain and a word."""
-    domain, _, word = name.partition("/")
-    if not domain or not word:
-        raise ValueError(
-            f"invalid finalizer {name!r}: expected a domain and a word: example.com/{name.strip('/') or 'name'}"
-        )
+def check_finalizer(name: str, kind: type[Any] | None = None) -> None:
+    """Raise ValueError unless API servers accept the name: a word, with a domain in front on built-in kinds.
+
+    New finalizers should have a domain everywhere. Operators in use may have others on their own kinds.
+    """
+    if not is_qualified_name(name) or ("/" not in name and kind is not None and is_built_in(kind)):
+        word = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-") or "name"
+        raise ValueError(f"invalid finalizer {name!r}: expected a domain and a word: example.com/{word}")
 
 
 class Finalizer:
     """One finalizer; `name` should be a domain and a word, such as `example.com/bucket`."""
 
     def __init__(self, client: Client, name: str) -> None:
+        """Create it.
+
+        Raises:
+            ValueError: API servers reject the name.
+        """
+        check_finalizer(name)
         self._client = client
         self.name = name
 
@@ -123,7 +133,7 @@ class Finalizers:
         """Call `clean_up(obj)` before an object is deleted; it is called again if a later write fails.
 
         Raises:
-            ValueError: the name is already registered, or is not a domain and a word such as `example.com/bucket`.
+            ValueError: the name is already registered, or API servers reject it.
         """
         check_finalizer(name)
         if name in self._functions:

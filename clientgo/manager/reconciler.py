@@ -124,7 +124,8 @@ class Reconciler(Generic[T]):
             self.clock = clock
         self.client = client
         self.recorder: EventRecorder = recorder if recorder is not None else FakeRecorder()
-        self._finalizer = Finalizer(client, self.declaration.finalizer or "")
+        finalizer = self.declaration.finalizer
+        self._finalizer = Finalizer(client, finalizer) if finalizer else None
         for indexed, functions in (self.declaration.indexes or {}).items():
             for field, values in functions.items():
                 client.add_index(indexed, field, values)
@@ -161,14 +162,15 @@ class Reconciler(Generic[T]):
         obj: T | None = self.client.find(self._kind, request)
         if obj is None:
             return None
+        finalizer = self._finalizer
         if obj.metadata.deletion_timestamp is None:
-            return finished_in_time(self.reconcile(self._finalizer.ensure(obj) if self._finalizer.name else obj))
-        if not self._finalizer.is_on(obj):
+            return finished_in_time(self.reconcile(finalizer.ensure(obj) if finalizer else obj))
+        if finalizer is None or not finalizer.is_on(obj):
             return None
         result = finished_in_time(self.finalize(obj))
         if result is None:
             with suppress(NotFound):  # removed by another client
-                self._finalizer.remove(obj)
+                finalizer.remove(obj)
         return result
 
     def setup_with_manager(self, manager: Host) -> Controller:
@@ -212,7 +214,7 @@ class Reconciler(Generic[T]):
             api_of(kind)
             check_class(kind)
             if finalizer:
-                check_finalizer(finalizer)
+                check_finalizer(finalizer, kind)
         except (TypeError, ValueError) as error:
             raise ConfigError(f"{name}: {error}") from None
         for keyword in ("owns", "predicates", "expected"):

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from clientgo.errors import Conflict, ConnectionFailed, NotFound
+from clientgo.errors import ConfigError, Conflict, ConnectionFailed, NotFound
+from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import (
     Finalizer,
     Finalizers,
     Manager,
     OperationResult,
+    Reconciler,
     has_finalizer,
     with_finalizer,
     without_finalizer,
@@ -215,11 +217,27 @@ def test_changed_object_is_a_conflict_and_deleted_one_is_not(cleaning: Cleaning)
     assert (foo.metadata.finalizers, outcome) == ((OTHER,), OperationResult.UNCHANGED)
 
 
-@pytest.mark.parametrize("name", ["bucket", "/bucket", "example.com/"])
-def test_a_finalizer_is_a_domain_and_a_word(name: str) -> None:
-    finalizers = Finalizers(manager_of(fake()).client)
+@pytest.mark.parametrize("name", ["", "/bucket", "example.com/", "my bucket", "a/b/c", "Example.com/bucket"])
+def test_finalizer_that_servers_reject_is_an_error(name: str) -> None:
+    client = manager_of(fake()).client
     with pytest.raises(ValueError, match=r"expected a domain and a word: example.com/\w+"):
-        finalizers.register(name, print)
+        Finalizers(client).register(name, print)
+    with pytest.raises(ValueError, match=r"expected a domain and a word: example.com/\w+"):
+        Finalizer(client, name)
+
+
+def test_finalizer_without_a_domain_is_accepted_on_own_kinds_only() -> None:
+    class Replacing(Reconciler[Foo], finalizer="bucket"):
+        """Replaces an operator whose finalizer has no domain."""
+
+    class Blocking(Reconciler[ConfigMap], finalizer="bucket"):
+        """Would have each of its writes rejected."""
+
+    assert Replacing.check() is Foo
+    with pytest.raises(
+        ConfigError, match="invalid finalizer 'bucket': expected a domain and a word: example.com/bucket"
+    ):
+        Blocking.check()
 
 
 def test_a_finalizer_is_registered_once() -> None:
