@@ -230,13 +230,17 @@ def test_finalizer_without_a_domain_is_accepted_on_own_kinds_only() -> None:
     class Replacing(Reconciler[Foo], finalizer="bucket"):
         """Replaces an operator whose finalizer has no domain."""
 
+        def reconcile(self, foo: Foo) -> None:
+            """Do nothing."""
+
     class Blocking(Reconciler[ConfigMap], finalizer="bucket"):
         """Would have each of its writes rejected."""
 
+        def reconcile(self, obj: ConfigMap) -> None:
+            """Do nothing."""
+
     assert Replacing.check() is Foo
-    with pytest.raises(
-        ConfigError, match="invalid finalizer 'bucket': expected a domain and a word: example.com/bucket"
-    ):
+    with pytest.raises(ConfigError, match=r"invalid finalizer 'bucket': expected a domain and a word"):
         Blocking.check()
 
 
