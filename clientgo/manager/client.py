@@ -28,7 +28,7 @@ from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
 from clientgo.meta.codec import codec_for, encode, encode_value
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject, ObjectMeta
-from clientgo.meta.scheme import Scheme, api_of
+from clientgo.meta.scheme import Scheme, api_of, check_namespace
 from clientgo.meta.selectors import SelectorLike, everything, field_selector_for, selector_of
 from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester
 from clientgo.typed.create import CreateClient, Patch
@@ -366,10 +366,13 @@ class Client:
         return client(self._writer, namespace)
 
     def _cached(self, cls: type[T], namespace: str) -> KindCache[T]:
+        check_namespace(api_of(cls), namespace)
         return self._cache.synced_in(cls, namespace)
 
     def _client_for(self, obj: T) -> ScaleClient[T]:
-        return self.typed(type(obj), object_name(obj).namespace)
+        name = object_name(obj)
+        check_scope(api_of(type(obj)), name)
+        return self.typed(type(obj), name.namespace)
 
     def _is_direct(self, cls: type) -> bool:
         return issubclass(cls, Unstructured) and not self._cache_unstructured

@@ -104,7 +104,7 @@ class ApiReader:
 
     def get(self, cls: type[T], name: ObjectName) -> T:
         """Return the object of that name; raises `NotFound`, other `ApiError`s and `ConnectionFailed`."""
-        check_name(name)
+        check_scope(api_of(cls), name)
         return self._kinds.client(cls, self._requester, name.namespace).get(name.name)
 
     def find(self, cls: type[T], name: ObjectName) -> T | None:

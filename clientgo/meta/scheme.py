@@ -120,6 +120,12 @@ api_type = ApiType
 """Decorator of API kinds, such as `@api_type(group="samples.example.com", version="v1")`; see `ApiType`."""
 
 
+def check_namespace(api: ApiType, namespace: str) -> None:
+    """Raise ValueError if there is a namespace and the kind is cluster-scoped."""
+    if namespace and not api.namespaced:
+        raise ValueError(f"invalid namespace {namespace!r}: a {api.kind} cannot have a namespace")
+
+
 def api_of(cls: type) -> ApiType:
     """Return the `ApiType` of a class.
 

@@ -72,7 +72,9 @@ def _check(tracker: Tracker, action: Action) -> WriteCheck:
     if action.options.get("dryRun", "All") != "All":
         raise Invalid(f'dryRun: Unsupported value: ["{action.options["dryRun"]}"]: supported values: "All"')
     cls = tracker.class_for(action.resource)
-    if cls is not None and action.subresource not in known_subresources(cls):
+    if cls is not None and (
+        action.subresource not in known_subresources(cls) or (action.namespace and not api_of(cls).namespaced)
+    ):
         raise NotFound("the server could not find the requested resource")
     return WriteCheck(action.resource, cls, action.subresource, versioned=tracker.versioned)
 

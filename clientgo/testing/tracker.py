@@ -22,7 +22,7 @@ from clientgo.meta.codec import ObjectList, encode_value, to_dict
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 from clientgo.meta.readonly import read_only
-from clientgo.meta.scheme import Scheme, api_of, plural_of
+from clientgo.meta.scheme import Scheme, api_of, check_namespace, plural_of
 from clientgo.testing.changes import EVERYTHING, Change, ChangeLog, Selection, TrackerWatch
 from clientgo.testing.lifecycle import created, has_finalizers, is_deleting, mark_deleted, updated
 
@@ -75,7 +75,8 @@ class Tracker:
         The resource is that of its class; for a dict of an unknown kind it is the English plural.
 
         Raises:
-            ValueError: a dict without apiVersion and kind, or with a value that has no JSON form.
+            ValueError: a dict without apiVersion and kind, or with a value that has no JSON form; a namespace of a
+                cluster-scoped object.
         """
         items = _items(obj)
         if items is not None:
@@ -84,7 +85,11 @@ class Tracker:
             return
         plain: Object = msgspec.json.decode(encode_value(obj)) if isinstance(obj, Mapping) else to_dict(obj)
         gvr = self._resource_of(obj, plain)
-        named = _named(plain, str((plain.get("metadata") or {}).get("namespace", "")))
+        namespace = str((plain.get("metadata") or {}).get("namespace", ""))
+        cls = self.class_for(gvr)
+        if cls is not None:
+            check_namespace(api_of(cls), namespace)
+        named = _named(plain, namespace)
         if self.lifecycle and not named["metadata"].get("generation") and self.has_status(named):
             named = _with_meta(named, generation=1)
         with self._changed:

@@ -78,6 +78,8 @@ class WriteCheck:
                 raise self.invalid(obj, "kind", f"must be {api.kind}")
             raise BadRequest(f'{kind} in version "{version}" cannot be handled as a {api.kind}')
         self._types(obj, f'{api.kind} in version "{api.api_version}" cannot be handled as a {api.kind}', BadRequest)
+        if not api.namespaced and obj["metadata"].get("namespace"):
+            obj["metadata"] = {field: value for field, value in obj["metadata"].items() if field != "namespace"}
         return obj
 
     def has_version(self, obj: Object) -> None:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from clientgo.errors import BadRequest
 from clientgo.meta.codec import Codec, codec_for, encode_value, identity
 from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
-from clientgo.meta.scheme import ApiType
+from clientgo.meta.scheme import ApiType, check_namespace
 from clientgo.rest.request import APPLY_PATCH, JSON, JSON_PATCH, Request, Requester
 from clientgo.typed.options import write_query
 from clientgo.typed.response import fetch_object
@@ -41,6 +41,7 @@ class CreateClient(Generic[T]):
         self._namespace = namespace
         self._codec: Codec[T] = codec_for(self.kind)
         self._api: ApiType = self._codec.api
+        check_namespace(self._api, namespace)
         self._gvr = self._api.gvr
 
     def __repr__(self) -> str:

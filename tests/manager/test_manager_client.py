@@ -1,6 +1,6 @@
 """Cached reads, writes, and reading the client's own writes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -9,11 +9,12 @@ from clientgo.dynamic.unstructured import unstructured_type
 from clientgo.errors import BadRequest, Conflict, NotFound
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
-from clientgo.manager import Manager
+from clientgo.manager import Client, Manager
 from clientgo.meta import ObjectMeta, ObjectName, api_of, replace
 from clientgo.meta.applyconfiguration import ObjectMetaApplyConfiguration
 from clientgo.testing.client import FakeClient
 from clientgo.testing.fake import FakeRequester
+from clientgo.testing.kubernetes import FakeClientset
 from clientgo.testing.source import FakeWatcher
 from controller.api.v1alpha1 import Foo, FooStatus
 from generated.applyconfigurations.samplecontroller_v1alpha1 import FooApplyConfiguration, FooStatusApplyConfiguration
@@ -93,6 +94,42 @@ def test_namespace_of_a_name_must_match_the_scope_of_its_kind(manager: Manager) 
         manager.client.get(Foo, ObjectName("", "a"))
     with pytest.raises(ValueError, match="a Node cannot have a namespace"):
         manager.client.find(Node, A)
+
+
+NODE = Node(metadata=ObjectMeta(name="a", namespace="ns"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.create(NODE),
+        lambda client: client.update(NODE),
+        lambda client: client.update_status(NODE),
+        lambda client: client.patch(NODE, {}),
+        lambda client: client.apply(NODE),
+        lambda client: client.delete(NODE),
+        lambda client: client.list(Node, namespace="ns"),
+        lambda client: client.delete_all_of(Node, namespace="ns"),
+        lambda client: client.typed(Node, "ns"),
+        lambda client: client.subresource("status").get(NODE, Node),
+        lambda client: client.create(replace(new_foo(), metadata=ObjectMeta(name="a"))),
+    ],
+)
+@pytest.mark.parametrize("make", [FakeClient, lambda: manager_of(fake()).client])
+def test_call_with_a_namespace_that_the_kind_cannot_have_is_an_error(
+    call: Callable[[Client], object], make: Callable[[], Client]
+) -> None:
+    with pytest.raises(ValueError, match=r"a Node cannot have a namespace|a Foo must have a namespace"):
+        call(make())
+
+
+def test_fake_clientset_rejects_the_namespace_of_a_cluster_scoped_object() -> None:
+    with pytest.raises(ValueError, match="a Node cannot have a namespace"):
+        FakeClientset(NODE)
+    nodes = FakeClientset().core_v1.nodes()
+    assert nodes.create(NODE).metadata.namespace == ""  # as on a server
+    with pytest.raises(ValueError, match="a Node cannot have a namespace"):
+        type(nodes)(FakeClientset().requester, "ns")
 
 
 def test_text_is_no_name_of_an_object(manager: Manager) -> None:

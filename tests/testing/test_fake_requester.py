@@ -102,9 +102,9 @@ def test_a_patch_of_a_missing_object_is_not_found(fake: FakeRequester) -> None:
 def test_objects_are_found_in_exactly_their_namespace() -> None:
     fake = FakeRequester(Node(ObjectMeta(name="n")), widget("a"))
     assert Nodes(fake).get("n").metadata.name == "n"
-    with pytest.raises(NotFound):
-        Nodes(fake, "ns").get("n")
-    # The client rejects requests without a namespace; a raw request finds nothing.
+    # The clients reject requests of the other scope; a raw request finds nothing.
+    with pytest.raises(NotFound, match=r"^the server could not find the requested resource$"):
+        fake.do(Request(verb="get", resource=api_of(Node).gvr, namespace="ns", name="n"))
     gvr = GroupVersionResource("shop.example.com", "v1", "widgets")
     with pytest.raises(NotFound, match=r'^widgets.shop.example.com "a" not found$'):
         fake.do(Request(verb="get", resource=gvr, name="a"))
