@@ -184,7 +184,7 @@ def test_informers_end_with_the_manager_and_with_their_removal() -> None:
         assert informer.is_stopped
         assert namespaces.distributor.listeners == []
         label(other, "b1", "a")
-        assert eventually(lambda: names(manager)) == {"a1/x", "a2/x", "b1/x"}
+        assert eventually(lambda: names(manager) == {"a1/x", "a2/x", "b1/x"})
 
 
 @pytest.mark.parametrize("options", [CacheOptions, ByObject])
