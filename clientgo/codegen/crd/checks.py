@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from clientgo.codegen.crd.celcost import CRD_LIMIT, RULE_LIMIT, cel_type, cost_of, is_choice
 from clientgo.codegen.crd.rules import UNCHANGING
+from clientgo.codegen.crd.serverchecks import EACH, schema_errors
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.inputs.fields import members
 from clientgo.codegen.problems import Problems
@@ -20,9 +21,6 @@ from clientgo.meta.constraints import cel_name
 
 Schema = dict[str, Any]
 SchemaPath = tuple[str, ...]
-
-_EACH = "[*]"
-"""Path element for the items of a list and the values of a map."""
 
 _ROOT_WITH_STATUS = frozenset({
     "description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
@@ -62,9 +60,15 @@ class _Place:
 
 
 def check_version(kind: OwnKind, schema: Schema, problems: Problems) -> None:
-    """Report errors in one version of a CRD."""
+    """Report errors in one version of a CRD.
+
+    The bundled API server is asked only if nothing is wrong so far: it would report most errors again.
+    """
     messages = (*_at_root(schema, status=kind.kind.api.status), *_paths(kind, schema))
-    for fault in (*(SchemaProblem((), message) for message in messages), *_walked(schema)):
+    faults = [*(SchemaProblem((), message) for message in messages), *_walked(schema)]
+    if not faults and not problems:
+        faults = [SchemaProblem(*error) for error in schema_errors(kind.kind.api, schema)]
+    for fault in faults:
         cls, field = _class_at(kind.cls, fault.path)
         if field:
             problems.at_field(cls, field, fault.message)
@@ -78,7 +82,7 @@ def _class_at(cls: type[Any], path: SchemaPath) -> tuple[type[Any], str]:
     hint: Any = cls
     for part in path:
         bare = unwrap(hint)[0]
-        if part == _EACH:
+        if part == EACH:
             hint = next((arg for arg in reversed(get_args(bare)) if arg is not ...), None)
             continue
         candidates = members(bare) if isinstance(bare, type) and not is_built_in(bare) else ()
@@ -90,7 +94,7 @@ def _class_at(cls: type[Any], path: SchemaPath) -> tuple[type[Any], str]:
 
 
 def _format_path(path: SchemaPath) -> str:
-    return "".join(part if part == _EACH else f".{part}" for part in path)
+    return "".join(part if part == EACH else f".{part}" for part in path)
 
 
 def _at_root(schema: Schema, *, status: bool) -> Iterator[str]:
@@ -132,7 +136,7 @@ def _children(schema: Schema, position: _Place) -> Iterator[tuple[Schema, _Place
         unordered = position.unordered
         if unordered is None and key == "items" and schema.get("x-kubernetes-list-type") != "map":
             unordered = position.path
-        yield part, _Place((*position.path, _EACH), times, unlimited, unordered)
+        yield part, _Place((*position.path, EACH), times, unlimited, unordered)
 
 
 def _structure(schema: Schema, position: _Place) -> Iterator[SchemaProblem]:

@@ -282,3 +282,25 @@ def test_rules_over_the_total_cost_limit_are_rejected() -> None:
         "the rules cost 1.0 times what the API server allows for a version: limit lists, maps and texts with rules"
         " (max_items, max_properties, max_length)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("hint", "text", "expected"),
+    [
+        pytest.param(int, "self > 'a'", "found no matching overload for '_>_' applied to '(int, string)'", id="types"),
+        pytest.param(str, "self.shout()", "undeclared reference to 'shout'", id="function"),
+        pytest.param(Plain, "self.nme == 'a'", "undefined field 'nme'", id="field"),
+        pytest.param(str, "self ==", "Syntax error", id="syntax"),
+        pytest.param(str, "self", "must evaluate to a bool", id="no boolean"),
+        pytest.param(int, "self > 1", "", id="valid"),
+    ],
+)
+def test_rule_that_a_server_rejects_is_reported_at_its_field(hint: Any, text: str, expected: str) -> None:
+    result = reported_problems(Annotated[hint, rule(text)])
+    assert len(result) == bool(expected)
+    assert all(problem.startswith("rule: ") and expected in problem for problem in result), result
+
+
+def test_rule_that_costs_too_much_is_reported_with_the_limits_to_set() -> None:
+    result = reported_problems(Annotated[tuple[str, ...], rule("self.all(x, self.all(y, x == y))")])
+    assert any("estimated rule cost exceeds" in problem and "adding maxItems" in problem for problem in result)

@@ -7,7 +7,7 @@ import pytest
 from clientgo.codegen.files import faults
 from clientgo.codegen.render.collisions import distinct
 
-STATUS = '''from clientgo.typed.client import StatusClient, TypedClient
+STATUS = """from clientgo.typed.client import StatusClient, TypedClient
 from clientgo.typed.create import ClientGroup
 
 from api.v1.status_types import Status
@@ -24,7 +24,7 @@ class FooClient(TypedClient[Foo]):
 class AV1(ClientGroup):
     def statuses(self) -> StatusClient:
         return StatusClient(self._requester)
-'''
+"""
 
 
 def test_base_of_the_same_name_is_imported_under_another_one() -> None:
