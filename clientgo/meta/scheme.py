@@ -204,12 +204,16 @@ class Scheme:
 
 
 _IRREGULAR = {"endpoints": "endpoints"}
+_UNCHANGED = ("aircraft", "chassis", "media", "series", "species")
+"""Words whose plural is the same, as in kubebuilder; also at the end of a kind, such as `TimeSeries`."""
 
 
 def plural_of(singular: str) -> str:
     """Return the English plural: `policies`, `ingresses`, `foos`; kinds with another plural declare it."""
     if singular in _IRREGULAR:
         return _IRREGULAR[singular]
+    if singular.endswith(_UNCHANGED):
+        return singular
     if singular.endswith("y") and singular[-2:-1] not in "aeiou":
         return singular[:-1] + "ies"
     if singular.endswith(("s", "x", "z", "ch", "sh")):

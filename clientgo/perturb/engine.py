@@ -76,6 +76,8 @@ class Scenario:
     options: Options = field(default_factory=lambda: Options(name="perturbed"))
 
     def __post_init__(self) -> None:
+        if isinstance(self.setup, str) or not isinstance(self.name, str) or not isinstance(self.steps, Sequence):
+            raise ConfigError("invalid scenario: expected Scenario(setup, steps, name=...), in this order")
         if not self.steps:
             raise ConfigError(f"scenario {self.name} has no steps")
         for name, reason in self.off.items():

@@ -23,7 +23,7 @@ from clientgo.testing.pages import read_page
 from clientgo.testing.tracker import Object, Tracker
 from clientgo.testing.writechecks import WriteCheck, known_subresources
 
-_UNSUPPORTED = frozenset(("binding", "eviction", "exec", "log", "attach", "portforward", "proxy", "token"))
+_UNSUPPORTED = frozenset(("binding", "exec", "log", "attach", "portforward", "proxy", "token"))
 """Subresources that are not a view of their object, so that a tracker cannot answer requests for them."""
 
 
@@ -34,6 +34,8 @@ def answer(tracker: Tracker, action: Action) -> Object:
         ApiError: a server would reject the request.
         MethodNotAllowed: the subresource needs a reactor.
     """
+    if (action.verb, action.subresource) == ("create", "eviction"):
+        return _evict(tracker, action)
     if action.subresource in _UNSUPPORTED or (action.subresource and action.verb in ("create", "delete", "list")):
         raise not_supported(action)
     if action.subresource == "scale":
@@ -171,6 +173,15 @@ def _delete(tracker: Tracker, action: Action) -> Object:
     gvr, uid = action.resource, last["metadata"].get("uid")
     details = {"name": action.name, "group": gvr.group, "kind": gvr.resource, "uid": uid}
     return {**SUCCESS, "details": {name: value for name, value in details.items() if value}}
+
+
+def _evict(tracker: Tracker, action: Action) -> Object:
+    """Delete the pod: there are no disruption budgets here, which would be asked first."""
+    preconditions = (_submitted(action).get("deleteOptions") or {}).get("preconditions")
+    tracker.delete(
+        action.resource, action.namespace, action.name, preconditions=preconditions, dry_run=_is_dry_run(action)
+    )
+    return SUCCESS
 
 
 def _delete_collection(tracker: Tracker, action: Action) -> Object:

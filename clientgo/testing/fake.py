@@ -102,6 +102,14 @@ class FakeCalls:
     watch_reactors: ReactionChain[EventStream | None] = field(default_factory=ReactionChain)
 
 
+class _Copied(list[Action]):
+    """Copy of recorded calls."""
+
+    def clear(self) -> None:
+        """Raise TypeError: the recorded calls would stay."""
+        raise TypeError("this is a copy of the recorded calls: write clear_actions() of the fake")
+
+
 class FakeControls:
     """Recorded calls, stored objects and reactors of a requester, or of a client over it."""
 
@@ -113,12 +121,12 @@ class FakeControls:
     @property
     def actions(self) -> list[Action]:
         """Every call so far, in order."""
-        return self.calls.actions.copy()
+        return _Copied(self.calls.actions)
 
     @property
     def writes(self) -> list[Action]:
         """Every call so far that changes something: without gets, lists and watches."""
-        return [action for action in self.actions if action.is_write]
+        return _Copied(action for action in self.actions if action.is_write)
 
     @property
     def tracker(self) -> Tracker:

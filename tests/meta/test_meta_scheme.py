@@ -111,6 +111,8 @@ def test_api_type_is_immutable() -> None:
         ("batch", "batches"),
         ("mesh", "meshes"),
         ("endpoints", "endpoints"),
+        ("chassis", "chassis"),
+        ("timeseries", "timeseries"),
     ],
 )
 def test_kinds_get_the_english_plural(singular: str, plural: str) -> None:

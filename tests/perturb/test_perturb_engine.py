@@ -10,7 +10,18 @@ from clientgo.errors import ConfigError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Manager, Reconciler, Result
 from clientgo.meta import ObjectMeta, api_type, meta_for, object_name, replace
-from clientgo.perturb import ClusterState, PerturbResults, ScenarioUser, advance, call, change, create, delete, perturb
+from clientgo.perturb import (
+    ClusterState,
+    PerturbResults,
+    Scenario,
+    ScenarioUser,
+    advance,
+    call,
+    change,
+    create,
+    delete,
+    perturb,
+)
 from tests.perturb.greetings import (
     Correct,
     GeneratesNames,
@@ -125,6 +136,9 @@ def test_invalid_options_are_rejected() -> None:
         perturb(Correct, STEPS, off={"nothing": "reason"})
     with pytest.raises(ConfigError, match="oracle quiet is switched off without a reason"):
         perturb(Correct, STEPS, off={"quiet": ""})
+    wrong_order: Any = ("greetings", Correct, STEPS)
+    with pytest.raises(ConfigError, match=r"expected Scenario\(setup, steps, name=...\), in this order"):
+        Scenario(*wrong_order)
 
 
 def start_correct(manager: Manager) -> None:

@@ -8,11 +8,14 @@ from itertools import islice
 import pytest
 
 from clientgo.errors import AlreadyExists, BadRequest, Conflict, Invalid, MethodNotAllowed, NotFound
+from clientgo.kubernetes.types import policy_v1
 from clientgo.kubernetes.types.apps_v1 import ControllerRevision
-from clientgo.meta import GroupVersionResource, ObjectMeta, Scheme, api_of, api_type, replace, to_dict
+from clientgo.kubernetes.types.core_v1 import Pod
+from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, Scheme, api_of, api_type, replace, to_dict
 from clientgo.meta.listwatch import Bookmark, ListOptions
 from clientgo.rest.request import STRATEGIC_PATCH, Request
 from clientgo.testing.actions import Action
+from clientgo.testing.client import FakeClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 from clientgo.typed.client import TypedClient
@@ -262,8 +265,26 @@ def test_the_scale_of_an_object_is_read_and_changed_alone(fake: FakeRequester) -
 
 def test_unsupported_subresource_needs_a_reactor(fake: FakeRequester) -> None:
     pods = GroupVersionResource("", "v1", "pods")
-    with pytest.raises(MethodNotAllowed, match="the fake does not support pods/eviction: prepend a reactor"):
-        fake.do(Request(verb="create", resource=pods, namespace="ns", name="p", subresource="eviction", body=b"{}"))
+    with pytest.raises(MethodNotAllowed, match="the fake does not support pods/binding: prepend a reactor"):
+        fake.do(Request(verb="create", resource=pods, namespace="ns", name="p", subresource="binding", body=b"{}"))
+
+
+def test_evicted_pod_is_deleted() -> None:
+    pod = Pod(metadata=ObjectMeta(name="p", namespace="ns", uid="u"))
+    client = FakeClient(pod)
+    stale = policy_v1.DeleteOptions(preconditions=policy_v1.Preconditions(uid="v"))
+    with pytest.raises(Conflict):
+        client.subresource("eviction").create(pod, policy_v1.Eviction(metadata=pod.metadata, delete_options=stale))
+    client.subresource("eviction").create(pod, policy_v1.Eviction(metadata=pod.metadata))
+    assert client.find(Pod, ObjectName("ns", "p")) is None
+    with pytest.raises(NotFound):
+        client.subresource("eviction").create(pod, policy_v1.Eviction(metadata=pod.metadata))
+
+
+def test_copy_of_recorded_calls_cannot_be_cleared(fake: FakeRequester) -> None:
+    for copy in (fake.actions, fake.writes):
+        with pytest.raises(TypeError, match=r"a copy of the recorded calls: write clear_actions\(\)"):
+            copy.clear()
 
 
 def test_a_collection_is_deleted_as_selected(fake: FakeRequester) -> None:
