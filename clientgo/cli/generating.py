@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from clientgo.cli.project import Project
 from clientgo.codegen.__main__ import main as codegen
-from clientgo.meta.yamlio import read_yaml, to_yaml
+from clientgo.meta.yamlio import read_document, to_yaml
 
 
 def run_codegen(options: argparse.Namespace, root: Path) -> int:
@@ -36,7 +36,7 @@ def run_codegen(options: argparse.Namespace, root: Path) -> int:
 def _of_others(config: Path, to: Path) -> Path:
     """Write the configuration without CRDs, for a project that has only controllers of built-in kinds."""
     try:
-        [content] = read_yaml(config.read_text(encoding="utf-8"))
+        content = read_document(config.read_text(encoding="utf-8"))
         for output in content["outputs"]:
             for word in ("crd-dir", "input-module"):
                 output.pop(word, None)

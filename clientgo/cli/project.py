@@ -11,7 +11,7 @@ from clientgo.cli import names
 from clientgo.cli.names import CommandError
 from clientgo.internal.files import write_files
 from clientgo.meta.scheme import plural_of
-from clientgo.meta.yamlio import InvalidYAML, read_yaml, to_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_document, to_yaml
 from clientgo.version import VERSION
 
 FILE = Path("PROJECT")
@@ -156,7 +156,7 @@ class Project:
             CommandError: the file is missing or invalid.
         """
         try:
-            [document] = read_yaml((root / FILE).read_text(encoding="utf-8"))
+            document = read_document((root / FILE).read_text(encoding="utf-8"))
             layout = document["layout"]
             if LAYOUT not in layout:
                 raise CommandError(f"unknown layout {', '.join(map(str, layout))} in PROJECT: expected {LAYOUT}")

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import msgspec
 
 from clientgo.codegen.problems import reason_of
-from clientgo.meta.yamlio import InvalidYAML, read_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_document
 
 _OUTPUTS = Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
 _WORD = re.compile(r"[a-z]+(-[a-z]+)*")
@@ -40,13 +40,13 @@ def read_config(path: Path) -> list[list[str]]:
         CodegenConfigError: the file is invalid.
     """
     try:
-        documents = read_yaml(path.read_text(encoding="utf-8"))
+        document = read_document(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise CodegenConfigError(f"{path}: cannot read the file: {reason_of(error)}") from error
     except InvalidYAML as error:
         raise CodegenConfigError(f"{path}:{error.line}: invalid YAML: {error}") from error
     try:
-        content = msgspec.convert(documents[0] if len(documents) == 1 else None, dict[str, Any])
+        content = msgspec.convert(document, dict[str, Any])
         outputs = msgspec.convert(content.pop("outputs", None), _OUTPUTS)
     except msgspec.ValidationError as error:
         raise CodegenConfigError(f"{path}: expected a list `outputs`, each with its options") from error

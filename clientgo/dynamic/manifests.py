@@ -304,9 +304,12 @@ def _texts(manifests: Manifests) -> Iterable[tuple[str, list[Any]]]:
 
 def _flat(source: str, content: object) -> Iterator[_Document]:
     if isinstance(content, dict) and content.get("apiVersion") and content.get("kind"):
-        if str(content["kind"]).endswith("List") and isinstance(content.get("items"), list):
+        kind = str(content["kind"])
+        if kind.endswith("List") and isinstance(content.get("items"), list):
+            # The items of a list of one kind need not say what they are.
+            of = {} if kind == "List" else {"apiVersion": content["apiVersion"], "kind": kind.removesuffix("List")}
             for item in content["items"]:
-                yield from _flat(source, item)
+                yield from _flat(source, {**of, **item} if isinstance(item, dict) else item)
             return
         if name_of(content):
             yield _Document(source, content)

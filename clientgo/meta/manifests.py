@@ -1,6 +1,7 @@
 """Objects and CustomResourceDefinitions in YAML files."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from json import JSONDecoder
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +56,33 @@ def read_files(path: Path) -> Iterator[tuple[str, list[Any]]]:
 
 
 def read_text(source: str, text: str) -> list[Any]:
-    """Return all documents of a YAML text; `ConfigError` with the name of its source if it is not YAML."""
+    """Return all documents of YAML, or of JSON objects one after the other.
+
+    Raises:
+        ConfigError: it is neither; the message has the name of its source.
+    """
     try:
         return read_yaml(text)
     except InvalidYAML as error:
+        if objects := _json_objects(text):
+            return [document for part in objects for document in read_yaml(part)]
         line = f" in line {error.line}" if error.line else ""
         raise ConfigError(f"{source} cannot be read as YAML: {error}{line}") from error
+
+
+def _json_objects(text: str) -> list[str]:
+    """Return the JSON objects of a text that consists of several, which YAML would have between separators."""
+    decoder, objects, at = JSONDecoder(), list[str](), len(text) - len(text.lstrip())
+    while text.startswith("{", at):
+        try:
+            _, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return []
+        objects.append(text[at:end])
+        at = end
+        while text[at : at + 1].isspace():
+            at += 1
+    return objects if at == len(text) else []
 
 
 def name_of(obj: Mapping[str, Any]) -> str:

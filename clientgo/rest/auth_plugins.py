@@ -64,7 +64,8 @@ class DelegatedSource:
         certificate = None
         if status.client_key_data:
             certificate = ClientCertificate(status.client_certificate_data or "", status.client_key_data)
-        expires = status.expiration_timestamp.timestamp() if status.expiration_timestamp else None
+        end = status.expiration_timestamp
+        expires = end.timestamp() if end and end.year > 1 else None  # the zero time of Go is none
         return Credential(f"Bearer {one_line(status.token)}" if status.token else "", certificate, expires)
 
     def _ask_provider(self) -> Credential:

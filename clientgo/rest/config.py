@@ -126,6 +126,6 @@ def server_url(config: Config) -> SplitResult:
         usable = url.scheme in ("http", "https") and bool(url.hostname) and (url.port is None or url.port > 0)
     except ValueError:
         usable = False
-    if not usable or url.query or url.fragment or url.username or not url.geturl().isascii() or " " in host:
+    if not usable or url.username or not url.geturl().isascii() or " " in host:
         raise ConfigError(f"invalid server address {config.host!r}: expected https://host:port")
-    return url
+    return url._replace(query="", fragment="")  # as in client-go

@@ -10,19 +10,22 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from clientgo.errors import CallbackFailed, ConfigError
 from clientgo.internal.callbacks import run_callback
 from clientgo.log import get_logger
 from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.connections.http1 import is_header_value
-from clientgo.rest.request import query_string
 from clientgo.rest.transport import Headers
 from clientgo.version import VERSION
 
 log = get_logger(__name__)
 
 WarningHandler = Callable[[str], None]
+
+_TOKEN = "!#$&'*+-.^_`|~"
+"""Characters of names of headers besides letters and digits, but the percent sign, which begins an escape."""
 
 _KEPT = 32
 
@@ -108,7 +111,7 @@ def _impersonation(who: Impersonation) -> Headers:
         headers.append(("Impersonate-Uid", who.uid))
     headers += [("Impersonate-Group", group) for group in who.groups]
     headers += [
-        (f"Impersonate-Extra-{query_string({'': _check('Impersonate-Extra', key)})[1:]}", value)
+        (f"Impersonate-Extra-{quote(_check('Impersonate-Extra', key), safe=_TOKEN)}", value)
         for key, values in who.extra.items()
         for value in values
     ]

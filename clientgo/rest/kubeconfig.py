@@ -18,7 +18,7 @@ import msgspec
 from clientgo.errors import ConfigError
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
-from clientgo.meta.yamlio import InvalidYAML, read_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_document
 from clientgo.rest.bounds import read_file
 from clientgo.rest.config import Config, Delegated, Impersonation
 
@@ -116,13 +116,10 @@ def read(path: str) -> Document:
 def parse(text: str, path: str) -> Document:
     """Parse the text of the kubeconfig at `path`."""
     try:
-        documents = read_yaml(text)
+        data = read_document(text)
     except InvalidYAML as error:
         line = f" in line {error.line}" if error.line else ""
         raise ConfigError(f"invalid YAML in the kubeconfig {path}: {error}{line}") from error
-    if len(documents) > 1:
-        raise ConfigError(f"invalid kubeconfig {path}: expected one document, got {len(documents)}")
-    data = documents[0] if documents else None
     try:
         file = msgspec.convert({} if data is None else _without_nulls(data), _File)
     except msgspec.ValidationError as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 from clientgo.errors import ConfigError
 from clientgo.internal.files import PRIVATE, write_files
-from clientgo.meta.yamlio import read_yaml, to_yaml
+from clientgo.meta.yamlio import read_document, to_yaml
 
 NAME = "clientgo-embedded"
 """Name of the cluster, user and context in the file."""
@@ -62,7 +62,7 @@ def _check_ours(path: Path) -> None:
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        (existing,) = read_yaml(path.read_text(encoding="utf-8"))
+        existing = read_document(path.read_text(encoding="utf-8"))
         names = {item["name"] for item in existing["clusters"]}
     except (ValueError, TypeError, KeyError):
         names = set()

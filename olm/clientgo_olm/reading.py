@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from clientgo.meta.yamlio import InvalidYAML, read_yaml
+from clientgo.meta.yamlio import InvalidYAML, read_document, read_yaml
 from clientgo_olm.objects import Object, mapping, of_kind, text
 
 Level = Literal["error", "warning"]
@@ -89,7 +89,7 @@ def _annotations(folder: Path, problems: list[Finding]) -> Object:
         return {}
     for file in sorted(folder.glob("metadata/*.yaml")):
         try:
-            [document] = read_yaml(file.read_text(encoding="utf-8"))
+            document = read_document(file.read_text(encoding="utf-8"))
         except (InvalidYAML, ValueError, OSError) as error:
             problems.append(Finding("error", f"metadata/{file.name}", f"expected one YAML document: {error}"))
             continue

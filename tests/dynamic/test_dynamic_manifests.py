@@ -54,6 +54,27 @@ def test_objects_are_applied_in_order_and_the_second_time_unchanged(clientset: D
         assert results([*outcomes]) == ["unchanged", "configured", "unchanged"]
 
 
+MAP = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "%s"}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            "{apiVersion: v1, kind: ConfigMapList, items: [{metadata: {name: a}}, {metadata: {name: b}}]}", id="list"
+        ),
+        pytest.param(f"{MAP % 'a'}\n{MAP % 'b'}\n", id="JSON lines"),
+        pytest.param(f" {MAP % 'a'}{MAP % 'b'}", id="JSON"),
+        pytest.param(f"---\n{MAP % 'a'}\n---\n\n---\n{MAP % 'b'}\n---\n", id="empty documents"),
+    ],
+)
+def test_objects_are_read_in_every_form_that_kubectl_reads(clientset: DynamicClientset, text: str) -> None:
+    outcomes = create_yaml(clientset, text)
+    assert [(item.kind, item.name, str(item.result)) for item in outcomes] == [
+        ("ConfigMap", "a", "created"), ("ConfigMap", "b", "created"),
+    ]  # fmt: skip
+
+
 BARE = """
 {apiVersion: v1, kind: Namespace, metadata: {name: bare}}
 ---

@@ -260,6 +260,15 @@ def test_an_exec_plugin_is_run_and_its_expiry_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
+def test_credential_with_the_zero_time_of_go_does_not_expire(tmp_path: Path) -> None:
+    code = PRINT.replace("2033-05-18T03:33:20Z", "0001-01-01T00:00:00Z")
+    credentials = credentials_for(Config("https://h:1", delegated=plugin(tmp_path, code)), FakeClock())
+    credentials.authorization()
+    (tmp_path / "plugin.py").unlink()
+    assert credentials.authorization() == "Bearer for-https://h:1"
+
+
+@pytest.mark.e2e
 def test_exec_plugin_may_return_a_certificate(tmp_path: Path) -> None:
     status = {"clientCertificateData": "CERT", "clientKeyData": "KEY"}
     version = "client.authentication.k8s.io/v1"

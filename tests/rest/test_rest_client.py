@@ -64,7 +64,7 @@ def test_repr_of_a_request_shows_no_body() -> None:
 @pytest.mark.feature("B-REST-08")
 def test_headers_contain_credentials_user_agent_and_accept() -> None:
     transport = FakeTransport(reply(b"{}"), reply(b"{}"))
-    who = Impersonation("jane", "7", ("dev", "ops"), {"why/so": ("a", "b")})
+    who = Impersonation("jane", "7", ("dev", "ops"), {"why/so": ("a", "b"), "my kéy%": ("c",)})
     rest_client = client(transport, replace(HOST, token="t", impersonate=who, user_agent="me/1"))
     rest_client.do(LIST)
     assert transport.sent[0].headers == (
@@ -78,6 +78,7 @@ def test_headers_contain_credentials_user_agent_and_accept() -> None:
         ("Impersonate-Group", "ops"),
         ("Impersonate-Extra-why%2Fso", "a"),
         ("Impersonate-Extra-why%2Fso", "b"),
+        ("Impersonate-Extra-my%20k%C3%A9y%25", "c"),
     )
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,14 @@ def test_plugin_is_killed_after_the_time_limit(make: Make) -> None:
 def test_reason_for_a_missing_credential_is_reported(make: Make, code: str, more: dict[str, Any], words: str) -> None:
     with pytest.raises(PluginFailed, match=words):
         run_plugin(make(code, **more), {}, terminal=False)
+
+
+def test_output_may_be_yaml(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "output").write_text(
+        f"apiVersion: {VERSION}\nstatus:\n  token: t0ken\n  expirationTimestamp: 2030-01-01T00:00:00Z\n---\n"
+    )
+    status = run_plugin(make(f"cat {tmp_path}/output"), {}, terminal=False)
+    assert (status.token, status.expiration_timestamp) == ("t0ken", datetime(2030, 1, 1, tzinfo=UTC))
 
 
 def test_null_reads_as_absent_in_output_and_variables(make: Make, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from clientgo.meta.yamlio import read_yaml
+from clientgo.meta.yamlio import read_document
 from clientgo_apiserver.handlers.containertar import FileCommand, file_command
 from clientgo_apiserver.http.messages import HTTPRequest, json_response
 from clientgo_apiserver.http.status import bad_request
@@ -116,8 +116,7 @@ def read_annotation(pod: Object, name: str, expected: str, convert: Callable[[An
     if not text:
         return None
     try:
-        (document,) = read_yaml(text)
-        return convert(document)
+        return convert(read_document(text))
     except ValueError as error:
         raise bad_request(f"annotation {name}: expected a YAML {expected}: {error}") from error
 

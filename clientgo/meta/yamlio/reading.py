@@ -48,6 +48,18 @@ def read_yaml(text: str) -> list[Any]:
     return list(iterate_yaml(text))
 
 
+def read_document(text: str) -> Any:
+    """Return the only document in `text`, besides empty ones such as after a last `---`; None if all are empty.
+
+    Raises:
+        InvalidYAML: it is invalid, or has several documents.
+    """
+    documents = [document for document in read_yaml(text) if document is not None]
+    if len(documents) > 1:
+        raise InvalidYAML(f"expected one document, got {len(documents)}")
+    return documents[0] if documents else None
+
+
 def iterate_yaml(text: str | bytes, *, max_depth: int = MAX_DEPTH, max_values: int = MAX_VALUES) -> Iterator[Any]:
     """Yield the documents as `read_yaml` returns them, within these limits; an error is raised when it is reached."""
     builder = _Builder(max_depth, max_values)
