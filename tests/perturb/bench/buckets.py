@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from clientgo.errors import AlreadyExists, NotFound
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
-from clientgo.manager import Result, TerminalError
+from clientgo.manager import Finalizer, Result, TerminalError
 from clientgo.meta import ObjectName, meta_for
 from tests.perturb.bench.kinds import BenchReconciler, Bucket, config
 
@@ -64,7 +64,7 @@ class FinalizerFirst(Finalized):
         bucket = self.client.find(Bucket, request)
         if bucket is not None and bucket.metadata.deletion_timestamp is not None:
             with suppress(NotFound):
-                self._finalizer.remove(bucket)
+                Finalizer(self.client, self.declaration.finalizer or "").remove(bucket)
             self.finalize(bucket)
             return None
         return super().reconcile_request(request)
