@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, cast
 from clientgo.clock import SYSTEM_CLOCK, Clock, waitable
 from clientgo.errors import Cancelled, ClientGoError, ConnectionFailed
 from clientgo.internal import forks
+from clientgo.internal.outcome import Outcome
 from clientgo.log import get_logger
 from clientgo.stopping import StopEvent, TaskScope, ends_with, scope_of
 
@@ -181,20 +182,15 @@ class Detached(Generic[R]):
         self._clock = clock
         self._scope = TaskScope()
         self._changed = threading.Condition()
-        self._result: R | None = None
-        self._error: BaseException | None = None
+        self._outcome: Outcome[R] = Outcome()
 
     def __repr__(self) -> str:
         return f"<Detached {self.name}{' ended' if self.ended else ''}>"
 
     def run(self) -> None:
         """Make the call, in the thread that a group starts for it."""
-        try:
-            with ends_with(self._scope):
-                self._result = self._call()
-        # Not lost: `result` raises it in the waiting thread.
-        except BaseException as error:  # noqa: BLE001
-            self._error = error
+        with ends_with(self._scope):
+            self._outcome = Outcome.of(self._call)
         with self._changed:
             self.ended = True
             self._changed.notify_all()
@@ -221,9 +217,7 @@ class Detached(Generic[R]):
 
     def result(self) -> R:
         """Return the result of the call that has ended, or raise its exception."""
-        if self._error is not None:
-            raise self._error
-        return cast(R, self._result)
+        return self._outcome.get()
 
 
 def exit_code(main: Callable[[], object]) -> int:

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import CallbackFailed
 from clientgo.internal import forks
+from clientgo.internal.callbacks import run_callback
 from clientgo.log import get_logger
 
 log = get_logger(__name__)
@@ -161,8 +163,8 @@ class StopScope:
         callback, _ = self._callbacks.pop(owner, (None, 0.0))
         try:
             if callback is not None:
-                callback()
-        except Exception:
+                run_callback(callback)
+        except CallbackFailed:
             # The other callbacks must still be called.
             log.exception("cannot end what the stop should end", extra={"owner": owner})
 
@@ -183,6 +185,17 @@ class TaskScope(StopScope):
         for owner in list(self._callbacks):
             self._call(owner)
 
+    def stop_soon(self) -> None:
+        """Have `stop` called by another thread, which `start_dispatcher` has started.
+
+        A finalizer may call this. It must not call `stop`: it runs in any thread, which may hold any lock.
+        """
+        _dispatcher.stopped.put(self)
+
+    def call_due(self) -> None:
+        """Stop; for the dispatcher."""
+        self.stop()
+
     def _begin(self, owner: object, after: float) -> None:
         if self.event.is_set():
             self._call(owner)
@@ -198,10 +211,10 @@ class _ChildEvent(threading.Event):
 
 
 class _Dispatcher:
-    """The thread that has the callbacks called of each `StopEvent` that was set."""
+    """The thread that has the callbacks called of each `StopEvent` that was set, and of `TaskScope.stop_soon`."""
 
     def __init__(self) -> None:
-        # Its put is safe in a signal handler.
+        # Its put is safe in a signal handler, and in a finalizer.
         self.stopped: queue.SimpleQueue[StopScope] = queue.SimpleQueue()
         self._started = False
         forks.register(self)
@@ -224,6 +237,12 @@ class _Dispatcher:
 
 
 _dispatcher = _Dispatcher()
+
+
+def start_dispatcher() -> None:
+    """Start the thread that `TaskScope.stop_soon` needs, unless it runs; a finalizer cannot start one."""
+    _dispatcher.start()
+
 
 Scopes = tuple[StopScope, ...]
 

@@ -11,7 +11,7 @@ loop, and a stream in a thread of its own; no logic is here. `in_thread(pods.evi
 same for other functions. A call or stream whose task is cancelled ends at once; a write may have been carried out.
 """
 
-from clientgo.aio.calls import AsyncStream, in_own_thread, in_thread, streaming
+from clientgo.aio.calls import in_own_thread, in_thread
 from clientgo.aio.clients import (
     AsyncApiReader,
     AsyncClient,
@@ -20,6 +20,7 @@ from clientgo.aio.clients import (
     AsyncSubresource,
     AsyncTypedClient,
 )
+from clientgo.aio.streams import AsyncStream, streaming
 
 __all__ = [
     "AsyncClient", "AsyncApiReader", "AsyncSubresource",

@@ -2,7 +2,8 @@
 
 from typing import Generic, TypeVar, cast
 
-from clientgo.aio.calls import in_own_thread, in_thread, streaming
+from clientgo.aio.calls import in_own_thread, in_thread
+from clientgo.aio.streams import streaming
 from clientgo.manager.client import Client, Subresource
 from clientgo.manager.kinds import ApiReader
 from clientgo.manager.requesters import FieldValidation

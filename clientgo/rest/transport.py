@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from clientgo.errors import ApiError, ConnectionFailed, error_from_response
 from clientgo.rest.limits import InFlightRequest
+from clientgo.rest.stoppable import Stoppable
 from clientgo.stopping import INTERRUPTED
 
 Headers = tuple[tuple[str, str], ...]
@@ -68,61 +69,36 @@ class HTTPStream(Protocol):
         """End the stream from any thread; a blocked reader returns at once, without an error. May be called again."""
 
 
-class StoppableStream:
+class StoppableStream(Stoppable[bytes]):
     """Response with a streamed body that a stop ends. Implements `HTTPStream`.
 
-    Reading raises `ConnectionFailed` then, and its `stopping` is True: a body that only ended would look complete. It
-    also raises it beyond `max_bytes`; 0 means unlimited.
+    Reading raises `ConnectionFailed` beyond `max_bytes`; 0 means unlimited.
     """
 
     def __init__(self, stream: HTTPStream, request: InFlightRequest, *, max_bytes: int = 0) -> None:
+        super().__init__(stream, request)
         self.status = stream.status
         self.headers = stream.headers
-        self._stream = stream
-        self._request = request
-        self._chunks = iter(stream)
+        self._response = stream
         self._max_bytes = max_bytes
         self._received = 0
-        request.keep(stream.close)
-
-    def __repr__(self) -> str:
-        return repr(self._stream)
 
     @property
     def idle_timeout(self) -> float | None:
         """Seconds without data after which reading raises `IdleTimeout`; None for no limit."""
-        return self._stream.idle_timeout
+        return self._response.idle_timeout
 
     @idle_timeout.setter
     def idle_timeout(self, seconds: float | None) -> None:
-        self._stream.idle_timeout = seconds
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self
+        self._response.idle_timeout = seconds
 
     def __next__(self) -> bytes:
-        try:
-            chunk = next(self._chunks, None)
-        except ConnectionFailed as error:
-            self._request.end()
-            if (stopped := self._request.stopped(error)) is not None:
-                raise stopped from error
-            raise
-        if chunk is not None:
-            self._received += len(chunk)
-            if self._max_bytes and self._received > self._max_bytes:
-                self.close()
-                raise ConnectionFailed(too_large(self._max_bytes), broken=False)
-            return chunk
-        self._request.end()
-        if self._request.aborted:
-            raise ConnectionFailed(INTERRUPTED, stopping=True)
-        raise StopIteration
-
-    def close(self) -> None:
-        """End the stream from any thread; a blocked reader returns at once, without an error."""
-        self._request.end()
-        self._stream.close()
+        chunk = super().__next__()
+        self._received += len(chunk)
+        if self._max_bytes and self._received > self._max_bytes:
+            self.close()
+            raise ConnectionFailed(too_large(self._max_bytes), broken=False)
+        return chunk
 
 
 class WholeBody:

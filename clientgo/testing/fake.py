@@ -24,8 +24,11 @@ from clientgo.errors import Invalid, NotFound
 from clientgo.meta.codec import ObjectList, encode, encode_value
 from clientgo.meta.objects import ListMeta
 from clientgo.meta.scheme import Scheme, api_of
-from clientgo.rest.request import ByteStream, EventStream, Request
+from clientgo.rest.limits import InFlightRequest
+from clientgo.rest.request import ByteStream, EventStream, OpenStream, Request
+from clientgo.rest.stoppable import Stoppable
 from clientgo.rest.transport import Duplex, Headers
+from clientgo.stopping import current_scopes
 from clientgo.testing.actions import Action, action_of
 from clientgo.testing.answers import SUCCESS, answer, list_of, not_supported
 from clientgo.testing.changes import select
@@ -37,6 +40,7 @@ from clientgo.typed.clientset import BaseClientset
 from clientgo.typed.scale import Scale
 
 R = TypeVar("R")
+S = TypeVar("S")
 
 Reaction = Callable[[Action], tuple[bool, object]]
 """Handler of a call: `(True, result)` answers it, `(False, None)` passes it on, an exception is raised to the caller.
@@ -215,7 +219,10 @@ class FakeRequester(FakeControls):
         return discovered(self.scheme, path)
 
     def watch(self, request: Request) -> EventStream:
-        """Record the call and open the watch."""
+        """Record the call and open the watch, which a stop ends as it ends one of a server."""
+        return self._stoppable(self._watch, request)
+
+    def _watch(self, request: Request) -> EventStream:
         handled, stream, action = self.calls.watch_reactors.react(self._record(request))
         if handled:
             if stream is None:
@@ -239,6 +246,9 @@ class FakeRequester(FakeControls):
         Raises:
             MethodNotAllowed: no reactor handles it.
         """
+        return self._stoppable(self._stream, request)
+
+    def _stream(self, request: Request) -> ByteStream:
         handled, result, action = self.calls.reactors.react(self._record(request))
         if isinstance(result, bytes):
             return FakeStream(result, end=True)
@@ -260,6 +270,10 @@ class FakeRequester(FakeControls):
         if handled:
             raise TypeError(f"a reactor handled {action} and returned no CommandResult: {result!r}")
         raise not_supported(action)
+
+    def _stoppable(self, opened: Callable[[Request], OpenStream[S]], request: Request) -> Stoppable[S]:
+        with InFlightRequest(None, self.tracker.clock, current_scopes()) as current:
+            return Stoppable(opened(request), current)
 
     def _record(self, request: Request) -> Action:
         action = action_of(request, self.scheme)

@@ -10,12 +10,13 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from clientgo.errors import ApiError, Expired, Invalid
+from clientgo.errors import ApiError, ConnectionFailed, Expired, Invalid
 from clientgo.meta.codec import ObjectList, Undecodable, encode, encode_value, replace
 from clientgo.meta.listwatch import BadEvent, Bookmark, ChangeType, ListOptions, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ListMeta
 from clientgo.rest.request import RawEvent
+from clientgo.stopping import INTERRUPTED, on_stop
 
 E = TypeVar("E")
 
@@ -24,12 +25,16 @@ BUFFER = 100
 
 
 class ManualStream(Generic[E]):
-    """A stream driven by a test: `send`, `fail`, `end`. After its end, further events are ignored."""
+    """A stream driven by a test: `send`, `fail`, `end`. After its end, further events are ignored.
+
+    A stop of the thread that reads it raises `ConnectionFailed` with `stopping`, as for the stream of a server.
+    """
 
     def __init__(self, events: Iterable[E] = ()) -> None:
         self._changed = threading.Condition()
         self._events: deque[E | Exception] = deque(events)
         self._ended = False
+        self._interrupted = False
         self.closed = False
 
     def __repr__(self) -> str:
@@ -41,15 +46,18 @@ class ManualStream(Generic[E]):
         return len(self._events)
 
     def __iter__(self) -> Iterator[E]:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._events or self._ended)
-                if not self._events:
-                    return
-                event = self._events.popleft()
-            if isinstance(event, Exception):
-                raise event
-            yield event
+        with on_stop(self._interrupt):
+            while True:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._events or self._ended or self._interrupted)
+                    if not self._events:
+                        break
+                    event = self._events.popleft()
+                if isinstance(event, Exception):
+                    raise event
+                yield event
+        if not self._ended:
+            raise ConnectionFailed(INTERRUPTED, stopping=True)
 
     def send(self, *events: E) -> None:
         """Send events to the reader."""
@@ -71,6 +79,11 @@ class ManualStream(Generic[E]):
             self._events.clear()
             self.closed = True
         self.end()
+
+    def _interrupt(self) -> None:
+        with self._changed:
+            self._interrupted = True
+            self._changed.notify_all()
 
     def _put(self, *events: E | Exception) -> None:
         with self._changed:
