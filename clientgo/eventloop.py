@@ -1,13 +1,18 @@
 """Event loop that runs coroutine functions of a program in one of its threads, such as an `async def reconcile`."""
 
 import asyncio
-from collections.abc import Coroutine
-from contextvars import copy_context
+from collections.abc import Callable, Collection, Coroutine
+from contextvars import Context, copy_context
 from types import TracebackType
 from typing import Any, TypeVar
 
 from clientgo.errors import Cancelled
+from clientgo.internal.callbacks import interrupts_program
+from clientgo.internal.outcome import Outcome
+from clientgo.log import get_logger
 from clientgo.stopping import current_scopes
+
+log = get_logger(__name__)
 
 R = TypeVar("R")
 
@@ -15,7 +20,8 @@ R = TypeVar("R")
 class EventLoop:
     """Event loop of one thread, which it runs only while the thread waits for a coroutine.
 
-    Tasks that outlive the coroutine continue with the next one, and are cancelled at the end.
+    Tasks that outlive the coroutine continue with the next one, and are cancelled at the end. An exception concerns
+    only the coroutine that raises it or awaits its task, SystemExit too, which elsewhere ends an event loop.
     """
 
     def __init__(self) -> None:
@@ -25,7 +31,10 @@ class EventLoop:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self._runner.close()
+        try:
+            self._finish(_cancelled(asyncio.all_tasks(self._runner.get_loop())), copy_context())
+        finally:
+            self._runner.close()
 
     def run(self, coroutine: Coroutine[Any, Any, R], timeout: float | None, grace: float | None) -> R:
         """Return the result of the coroutine; cancel it after `timeout` seconds, or `grace` seconds after the stop.
@@ -36,10 +45,34 @@ class EventLoop:
             Cancelled: it was cancelled.
             Exception: the error of the coroutine.
         """
-        return self._runner.run(_limited(coroutine, timeout, grace), context=copy_context())
+        return self._finish(_limited(coroutine, timeout, grace), copy_context()).get()
+
+    def _finish(self, coroutine: Coroutine[Any, Any, Outcome[R]], context: Context) -> Outcome[R]:
+        task = self._runner.get_loop().create_task(coroutine, context=context)
+        while True:
+            try:
+                return self._runner.run(_joined(task))
+            except (SystemExit, KeyboardInterrupt) as error:
+                # Of another task, or of a callback: this one has an `Outcome`. The task has it for those who await it.
+                if interrupts_program(error):
+                    raise
+                log.warning("exception in a background task or callback of an event loop", extra={"err": error})
 
 
-async def _limited(coroutine: Coroutine[Any, Any, R], timeout: float | None, grace: float | None) -> R:
+async def _joined(task: "asyncio.Task[R]") -> R:
+    return await task
+
+
+async def _outcome(coroutine: Coroutine[Any, Any, R]) -> Outcome[R]:
+    try:
+        return Outcome(await coroutine)
+    except asyncio.CancelledError:
+        raise
+    except BaseException as error:  # noqa: BLE001  # a task that raises SystemExit ends the loop with it
+        return Outcome(error=error)
+
+
+async def _limited(coroutine: Coroutine[Any, Any, R], timeout: float | None, grace: float | None) -> Outcome[R]:
     reason: Cancelled | None = None
 
     def cancel(because: Cancelled) -> None:
@@ -48,9 +81,9 @@ async def _limited(coroutine: Coroutine[Any, Any, R], timeout: float | None, gra
         task.cancel()
 
     def stop() -> None:
-        loop.call_soon_threadsafe(cancel, Cancelled("cancelled: the program stops", stopping=True))
+        call_in_loop(loop, cancel, Cancelled("cancelled: the program stops", stopping=True))
 
-    task, loop = asyncio.ensure_future(coroutine), asyncio.get_running_loop()
+    task, loop = asyncio.ensure_future(_outcome(coroutine)), asyncio.get_running_loop()
     timer = None
     if timeout is not None:
         timer = loop.call_later(timeout, cancel, Cancelled(f"cancelled: still running after {timeout:g} s"))
@@ -62,9 +95,28 @@ async def _limited(coroutine: Coroutine[Any, Any, R], timeout: float | None, gra
     except asyncio.CancelledError as error:
         if reason is None:
             raise
-        raise reason from error
+        reason.__cause__ = error
+        return Outcome(error=reason)
     finally:
         for scope in scopes:
             scope.remove(task)
         if timer is not None:
             timer.cancel()
+
+
+async def _cancelled(tasks: Collection["asyncio.Task[Any]"]) -> Outcome[None]:
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+    await asyncio.get_running_loop().shutdown_asyncgens()
+    return Outcome()
+
+
+def call_in_loop(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *args: Any) -> None:
+    """Call a function in the thread of the loop, from any thread, unless the loop is closed."""
+    try:
+        loop.call_soon_threadsafe(callback, *args)
+    except RuntimeError:
+        if not loop.is_closed():
+            raise

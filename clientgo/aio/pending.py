@@ -4,6 +4,7 @@ import asyncio
 import weakref
 from typing import Any, TypeVar
 
+from clientgo.eventloop import call_in_loop
 from clientgo.internal.outcome import Outcome
 from clientgo.lifecycle import Group
 from clientgo.stopping import TaskScope, start_dispatcher
@@ -60,15 +61,8 @@ def deliver(waiting: "weakref.ref[asyncio.Future[Outcome[R]]]", outcome: Outcome
 
     A weak reference, because a thread that waits must not keep a loop that its program has dropped.
     """
-    future = waiting()
-    if future is None:
-        return
-    loop = future.get_loop()
-    try:
-        loop.call_soon_threadsafe(_set, future, outcome)
-    except RuntimeError:
-        if not loop.is_closed():
-            raise
+    if (future := waiting()) is not None:
+        call_in_loop(future.get_loop(), _set, future, outcome)
 
 
 def _set(future: "asyncio.Future[Outcome[R]]", outcome: Outcome[R]) -> None:

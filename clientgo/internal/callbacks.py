@@ -25,7 +25,7 @@ def text_of(value: object) -> str:
     try:
         return str.__str__(str(value))  # `__str__` may return a subclass, whose methods are the program's
     except BaseException as error:  # foreign code: a failing __str__ must not replace what it describes
-        if _interrupts_program(error):
+        if interrupts_program(error):
             raise
         return f"<{_NAME(type(value))} that cannot be shown>"
 
@@ -64,11 +64,12 @@ def callback_failure(error: BaseException) -> CallbackFailed:
 
     For loops that call a function for each object, where the call of `run_callback` counts: they catch BaseException.
     """
-    if _interrupts_program(error):
+    if interrupts_program(error):
         raise error
     return CallbackFailed(describe_error(error))
 
 
-def _interrupts_program(error: BaseException) -> bool:
+def interrupts_program(error: BaseException) -> bool:
+    """Return whether the exception is the KeyboardInterrupt of the user, which ends the program."""
     # Python raises it in the main thread only; in another one, the callback itself did.
     return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
