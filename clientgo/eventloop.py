@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine
-from contextvars import Context, copy_context
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -32,7 +31,7 @@ class EventLoop:
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         try:
-            self._finish(_cancelled(asyncio.all_tasks(self._runner.get_loop())), copy_context())
+            self._finish(_cancelled(asyncio.all_tasks(self._runner.get_loop())))
         finally:
             self._runner.close()
 
@@ -45,10 +44,10 @@ class EventLoop:
             Cancelled: it was cancelled.
             Exception: the error of the coroutine.
         """
-        return self._finish(_limited(coroutine, timeout, grace), copy_context()).get()
+        return self._finish(_limited(coroutine, timeout, grace)).get()
 
-    def _finish(self, coroutine: Coroutine[Any, Any, Outcome[R]], context: Context) -> Outcome[R]:
-        task = self._runner.get_loop().create_task(coroutine, context=context)
+    def _finish(self, coroutine: Coroutine[Any, Any, Outcome[R]]) -> Outcome[R]:
+        task = self._runner.get_loop().create_task(coroutine)
         while True:
             try:
                 return self._runner.run(_joined(task))
@@ -111,6 +110,16 @@ async def _cancelled(tasks: Collection["asyncio.Task[Any]"]) -> Outcome[None]:
         await asyncio.wait(tasks)
     await asyncio.get_running_loop().shutdown_asyncgens()
     return Outcome()
+
+
+def check_not_nested(coroutine: Coroutine[Any, Any, Any]) -> None:
+    """Raise RuntimeError, and close the coroutine, if an event loop already runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    coroutine.close()
+    raise RuntimeError("cannot wait for a coroutine: an event loop already runs in this thread; await it instead")
 
 
 def call_in_loop(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *args: Any) -> None:

@@ -153,8 +153,9 @@ def finished(result: MaybeCoroutine[R], *, timeout: float | None = None, grace: 
         return cast(R, result)
     coroutine: Coroutine[Any, Any, R] = result
     # Loaded here: `asyncio` takes 8 ms, which a program without coroutines does not need.
-    from clientgo.eventloop import EventLoop  # noqa: PLC0415
+    from clientgo.eventloop import EventLoop, check_not_nested  # noqa: PLC0415
 
+    check_not_nested(coroutine)
     if _thread.resources is None:
         with EventLoop() as loop:
             return loop.run(coroutine, timeout, grace)

@@ -8,6 +8,7 @@ import pytest
 
 from clientgo.errors import Cancelled
 from clientgo.eventloop import EventLoop
+from clientgo.lifecycle import Group, finished
 from clientgo.stopping import StopEvent, ends_with
 
 
@@ -125,3 +126,18 @@ def test_stop_after_the_end_of_the_loop_is_no_error(caplog: pytest.LogCaptureFix
     for callback in callbacks:  # as a stop that comes at this moment calls them
         callback()
     assert (len(callbacks), caplog.text) == (1, "")
+
+
+def test_coroutine_cannot_be_run_within_another_one() -> None:
+    async def outer() -> None:
+        with pytest.raises(RuntimeError, match="already runs"):
+            finished(good())
+        assert asyncio.all_tasks() == tasks
+
+    async def record() -> None:
+        tasks.update(asyncio.all_tasks())
+        await outer()
+
+    tasks = set[asyncio.Task[Any]]()
+    with Group() as group:
+        group.start(lambda: finished(record()), name="outer")

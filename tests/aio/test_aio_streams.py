@@ -241,3 +241,13 @@ def test_watch_of_a_fake_ends_when_it_is_closed_or_stopped() -> None:
 
     asyncio.run(program())
     eventually(lambda: not threads())
+
+
+def test_cancelled_wait_on_a_fake_gives_back_its_thread() -> None:
+    async def program() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.02):
+                await AsyncClient(FakeClient(MAP)).wait(MAP, condition="delete", timeout=600)
+        await in_thread(eventually)(lambda: not threads())
+
+    asyncio.run(program())

@@ -1,16 +1,19 @@
 """The fake requester through the real clients: storage, watches and rejections."""
 
 import math
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
 import pytest
 
-from clientgo.errors import AlreadyExists, BadRequest, Conflict, Invalid, MethodNotAllowed, NotFound
+from clientgo.errors import AlreadyExists, BadRequest, Conflict, ConnectionFailed, Invalid, MethodNotAllowed, NotFound
+from clientgo.kubernetes.clients.core_v1 import PodClient
 from clientgo.kubernetes.types import policy_v1
 from clientgo.kubernetes.types.apps_v1 import ControllerRevision
 from clientgo.kubernetes.types.core_v1 import Pod
+from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, Scheme, api_of, api_type, replace, to_dict
 from clientgo.meta.listwatch import Bookmark, ListOptions
 from clientgo.rest.request import STRATEGIC_PATCH, Request
@@ -18,6 +21,8 @@ from clientgo.testing.actions import Action
 from clientgo.testing.client import FakeClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
+from clientgo.testing.source import FakeSource, FakeWatcher
+from clientgo.testing.transport import FakeStream
 from clientgo.typed.client import TypedClient
 from clientgo.typed.options import DeleteOptions, Preconditions
 from clientgo.typed.watch import ObjectWatch
@@ -52,6 +57,43 @@ def test_a_watch_in_a_namespace_gets_the_object_created_there(fake: FakeRequeste
     watch = Widgets(fake, "ns").watch()
     created = Widgets(fake, "ns").create(widget("a"))
     assert next(iter(watch)).object == created
+
+
+def follow_logs(fake: FakeRequester) -> None:
+    fake.prepend_reactor("get", "pods/log", lambda _: (True, FakeStream(b"line\n")))
+    list(PodClient(fake, "ns").logs("a", follow=True))
+
+
+def read_manual_watch(fake: FakeRequester) -> None:
+    fake.prepend_watch_reactor("widgets", lambda _: (True, FakeWatcher()))
+    list(Widgets(fake, "ns").watch())
+
+
+STREAMS: dict[str, Callable[[FakeRequester], object]] = {
+    "watch": lambda fake: list(Widgets(fake, "ns").watch()),
+    "watch of a reactor": read_manual_watch,
+    "logs": follow_logs,
+    "source": lambda fake: list(FakeSource(Widget).watch_from(ListOptions())),
+}
+
+
+@pytest.mark.parametrize("read", STREAMS.values(), ids=STREAMS)
+def test_a_stop_ends_a_stream_of_a_fake_as_it_ends_one_of_a_server(
+    fake: FakeRequester, read: Callable[[FakeRequester], object]
+) -> None:
+    began, ended = threading.Event(), list[ConnectionFailed]()
+
+    def reader() -> None:
+        began.set()
+        try:
+            read(fake)
+        except ConnectionFailed as error:
+            ended.append(error)
+
+    with Group().ending_within(10) as group:
+        group.start(reader, name="reader")
+        began.wait(10)
+    assert [error.stopping for error in ended] == [True]
 
 
 @pytest.mark.feature("B-TST-03")
