@@ -90,6 +90,28 @@ def test_coroutine_is_cancelled_at_the_time_limit_of_its_reconciliation() -> Non
     assert Limited.cleaned.is_set()
 
 
+class Exiting(Reconciler[Foo]):
+    async def reconcile(self, foo: Foo) -> Result | None:
+        await asyncio.sleep(0)
+        if foo.metadata.name.startswith("bad"):
+            async with asyncio.TaskGroup() as group:
+                group.create_task(exit_program())
+        return Result(requeue_after=600.0)
+
+
+async def exit_program() -> None:
+    raise SystemExit(3)
+
+
+def test_system_exit_of_one_reconciliation_is_of_that_one_only(caplog: pytest.LogCaptureFixture) -> None:
+    manager = manager_of(fake(new_foo("bad"), *(new_foo(f"good-{number}") for number in range(5))))
+    controller = manager.add_reconciler(Exiting)
+    with running(manager):  # whose end does not raise SystemExit
+        eventually(lambda: controller.queue.num_requeues(ObjectName("ns", "bad")) > 5)
+        assert all(controller.queue.num_requeues(ObjectName("ns", f"good-{n}")) == 0 for n in range(5))
+    assert not [record for record in caplog.records if "good" in record.getMessage() and record.levelname == "ERROR"]
+
+
 async def add_label(foo: Foo) -> Foo:
     await asyncio.sleep(0)
     return replace(foo, metadata=replace(foo.metadata, labels={"cleaned": "up"}))
