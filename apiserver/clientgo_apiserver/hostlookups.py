@@ -3,14 +3,18 @@
 import asyncio
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from functools import partial
 from typing import Any
 
+from clientgo.eventloop import call_in_loop
 from clientgo.internal.hosts import parse_ip
+from clientgo.internal.outcome import Outcome
 from clientgo.lifecycle import Group
 
 Resolve = Callable[..., list[tuple[Any, ...]]]
 """`socket.getaddrinfo`, or a function like it."""
+
+Pending = asyncio.Future[Outcome[list[str]]]
 
 
 class HostLookups:
@@ -23,39 +27,31 @@ class HostLookups:
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
         self._threads = Group()
-        self._pending: dict[str, asyncio.Future[list[str] | Exception]] = {}
+        self._pending: dict[str, Pending] = {}
 
     async def addresses(self, host: str) -> Sequence[str]:
-        """Return the IP addresses of a host, which may be an address itself; raise `OSError` or `UnicodeError`."""
+        """Return the IP addresses of a host, which may be an address itself; raise `OSError` or `ValueError`."""
         if (address := parse_ip(host)) is not None:
             return (str(address),)
         if host not in self._pending:
             loop = asyncio.get_running_loop()
             self._pending[host] = loop.create_future()
-            self._threads.start(self._look_up, host, loop, self._pending[host], name=f"lookup-{host}")
-        result = await asyncio.shield(self._pending[host])  # a call that is cancelled must not cancel it for others
-        if isinstance(result, Exception):
-            raise result
-        return result
+            self._threads.start(self._look_up, host, self._pending[host], name=f"lookup-{host}")
+        outcome = await asyncio.shield(self._pending[host])  # a call that is cancelled must not cancel it for others
+        return outcome.get()
 
     def forget(self) -> None:
         """Leave pending lookups alone: later calls, on another loop, start their own."""
         self._pending.clear()
 
-    def _look_up(
-        self, host: str, loop: asyncio.AbstractEventLoop, pending: "asyncio.Future[list[str] | Exception]"
-    ) -> None:
-        result: list[str] | Exception
-        try:
-            result = [str(entry[4][0]) for entry in self._resolve(host, None, type=socket.SOCK_STREAM)]
-        except (OSError, UnicodeError) as error:
-            result = error
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(self._finish, host, pending, result)
+    def _look_up(self, host: str, pending: Pending) -> None:
+        outcome = Outcome.of(partial(self._resolved, host))
+        call_in_loop(pending.get_loop(), self._finish, host, pending, outcome)
 
-    def _finish(
-        self, host: str, pending: "asyncio.Future[list[str] | Exception]", result: list[str] | Exception
-    ) -> None:
+    def _resolved(self, host: str) -> list[str]:
+        return [str(entry[4][0]) for entry in self._resolve(host, None, type=socket.SOCK_STREAM)]
+
+    def _finish(self, host: str, pending: Pending, outcome: Outcome[list[str]]) -> None:
         if self._pending.get(host) is pending:
             del self._pending[host]
-        pending.set_result(result)
+        pending.set_result(outcome)

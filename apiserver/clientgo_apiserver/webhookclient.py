@@ -187,7 +187,8 @@ class WebhookClient:
         try:
             return await call
         except asyncio.CancelledError:
-            if self._closed:
+            caller = asyncio.current_task()
+            if self._closed and not (caller is not None and caller.cancelling()):
                 raise _stopping() from None
             raise
         finally:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import socket
 import threading
 from collections.abc import Awaitable, Callable
@@ -193,11 +194,16 @@ def test_hanging_lookup_delays_neither_other_names_nor_the_end() -> None:
     release.set()
 
 
-def test_unknown_name_is_a_failed_call() -> None:
+@pytest.mark.parametrize(
+    "error",
+    [socket.gaierror(socket.EAI_NONAME, "Name or service not known"), ValueError("embedded null character")],
+    ids=lambda error: type(error).__name__,
+)
+def test_name_that_cannot_be_looked_up_is_a_failed_call(error: Exception) -> None:
     def look_up(*_: Any, **__: Any) -> Any:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+        raise error
 
-    with pytest.raises(CallFailed, match="Name or service not known"):
+    with pytest.raises(CallFailed, match=re.escape(str(error.args[-1]))):
         talk(Peer(), lambda _, call: call(), host="unknown.example", resolve=look_up)
 
 
