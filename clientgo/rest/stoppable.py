@@ -25,7 +25,7 @@ class Stoppable(Generic[S]):
     """Stream that ends with its request.
 
     After a stop, reading raises `ConnectionFailed`, and its `stopping` is True: a stream that only ended would look
-    complete.
+    complete. A stream that its program forgets is closed, as a file is.
     """
 
     def __init__(self, stream: Closable[S], request: InFlightRequest) -> None:
@@ -36,6 +36,10 @@ class Stoppable(Generic[S]):
 
     def __repr__(self) -> str:
         return repr(self._stream)
+
+    def __del__(self) -> None:
+        # Until then, the scopes of the request refer to its connection. No thread reads, so its locks are free.
+        self.close()
 
     def __iter__(self) -> Iterator[S]:
         return self

@@ -154,6 +154,9 @@ class StoppableDuplex:
     def __repr__(self) -> str:
         return repr(self._duplex)
 
+    def __del__(self) -> None:
+        self.close()  # as in `Stoppable`
+
     def receive(self, timeout: float | None) -> bytes:
         """Return bytes as they arrive, empty at the end; raise `IdleTimeout` after `timeout` seconds without data."""
         with self._stoppable():
