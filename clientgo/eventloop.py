@@ -51,10 +51,11 @@ class EventLoop:
         while True:
             try:
                 return self._runner.run(_joined(task))
-            except (SystemExit, KeyboardInterrupt) as error:
-                # Of another task, or of a callback: this one has an `Outcome`. The task has it for those who await it.
-                if interrupts_program(error):
+            except BaseException as error:
+                if not isinstance(error, SystemExit | KeyboardInterrupt) or interrupts_program(error):
+                    task.cancel()  # if the loop was stopped: the task must not go on in the next run
                     raise
+                # Of another task, or of a callback: this one has an `Outcome`. The task has it for those who await it.
                 log.warning("exception in a background task or callback of an event loop", extra={"err": error})
 
 

@@ -114,6 +114,22 @@ def test_coroutine_that_finishes_while_it_is_cancelled_has_finished() -> None:
         assert isinstance(caught.value.__cause__, asyncio.CancelledError)
 
 
+def test_coroutine_that_stops_its_loop_does_not_go_on_with_the_next_one() -> None:
+    ended = list[str]()
+
+    async def stopping() -> None:
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        ended.append("wrong")
+
+    with EventLoop() as loop:
+        with pytest.raises(RuntimeError, match="stopped before"):
+            loop.run(stopping(), None, None)
+        assert [loop.run(good(), None, None) for _ in range(3)] == [1, 1, 1]
+    assert not ended
+
+
 def test_stop_after_the_end_of_the_loop_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
     stop, callbacks = StopEvent(), list[Any]()
     with ends_with(stop), EventLoop() as loop:
