@@ -1,9 +1,9 @@
 """Copies of files to and from simulated containers: `tar` and `test -d`, as `kubectl cp` runs them."""
 
-import asyncio
 import tarfile
 from collections.abc import AsyncIterator, Sequence
 
+from clientgo_apiserver.http.steps import in_thread
 from clientgo_apiserver.http.upgrades import PIECE
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.containerfiles import ArchiveReader, ContainerKey
@@ -30,7 +30,7 @@ class FileCommand:
         """Read input; return whether that was all."""
         try:
             if len(data) > PIECE:
-                await asyncio.to_thread(self._archive.add, data)
+                await in_thread(self._archive.add, data)
             else:
                 self._archive.add(data)
         except (OSError, tarfile.TarError) as error:
@@ -54,7 +54,7 @@ class FileCommand:
         self._files.keep({pod["metadata"]["uid"] for pod in self._state.store.list(("", "pods"))})
         folder = self._words[self._words.index("-C") + 1] if "-C" in self._words[:-1] else "/"
         try:
-            await asyncio.to_thread(self._files.extract, self._container, self._archive.data, folder)
+            await in_thread(self._files.extract, self._container, self._archive.data, folder)
         except (OSError, tarfile.TarError) as error:
             self._fail(str(error))
 

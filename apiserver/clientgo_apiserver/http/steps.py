@@ -7,9 +7,11 @@ and begins again in a thread once the request has used its budget there.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 from clientgo.internal.collector import without_collection
+from clientgo.internal.outcome import Outcome
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.limits import LOOP_BYTES, AllowanceUsed
 
@@ -26,7 +28,7 @@ async def run_step(request: HTTPRequest, size: int, function: Callable[P, R], *a
     """Return the result of a step that has `size` bytes to read, besides the request's body."""
     if not is_long(request, size):
         return function(*args, **options)
-    return await asyncio.to_thread(without_collection()(function), *args, **options)
+    return await in_thread(without_collection()(function), *args, **options)
 
 
 async def run_rules(request: HTTPRequest, size: int, function: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
@@ -38,8 +40,16 @@ async def run_rules(request: HTTPRequest, size: int, function: Callable[P, R], *
         except AllowanceUsed:
             del request.warnings[warnings:]
     if request.served:
-        return await asyncio.to_thread(without_collection()(function), *args, **options)
+        return await in_thread(without_collection()(function), *args, **options)
     return function(*args, **options)
+
+
+async def in_thread(function: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
+    """Return the result of a call in a thread, or raise its exception.
+
+    `asyncio.to_thread` alone would wait for ever for a function that raises StopIteration.
+    """
+    return (await asyncio.to_thread(Outcome.of, partial(function, *args, **options))).get()
 
 
 async def let_others_run(request: HTTPRequest) -> None:

@@ -27,6 +27,7 @@ from clientgo_apiserver.http.messages import (
 )
 from clientgo_apiserver.http.rendering import compress, is_compressible
 from clientgo_apiserver.http.status import ApiFailure, too_large
+from clientgo_apiserver.http.steps import in_thread
 from clientgo_apiserver.http.upgrades import Upgrade
 from clientgo_apiserver.serving import sockets
 from clientgo_apiserver.serving.watchdog import PATH, RunningRequests
@@ -98,7 +99,7 @@ class App:
             exchange.transport.abort()
         elif isinstance(response, HTTPResponse):
             if is_compressible(request, response):
-                response = await asyncio.to_thread(compress, response)
+                response = await in_thread(compress, response)
             await self._send(response, request, exchange)
             watch_stalls(exchange.transport, self.api.state.options.stall_seconds)
         else:
@@ -148,7 +149,7 @@ class App:
         """Return the response once changes are committed and documents are made."""
         if not self.api.state.store.committed:
             response = await self._committed(response)
-        return await asyncio.to_thread(response) if callable(response) else response
+        return await in_thread(response) if callable(response) else response
 
     async def _committed(self, response: Any) -> Any:
         """Return the response once the changes it shows are committed, or an error if they are not."""

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from clientgo_apiserver.http.messages import HTTPRequest
-from clientgo_apiserver.http.steps import run_rules
+from clientgo_apiserver.http.steps import run_rules, run_step
 from clientgo_apiserver.limits import LOOP_BYTES, LOOP_COST, Meter
 
 
@@ -46,3 +46,14 @@ def test_a_request_that_has_used_its_allowance_continues_in_threads() -> None:
     assert thread_of_step(request, 0, LOOP_COST - 1) == threading.current_thread().name
     assert thread_of_step(request, 0, 2) != threading.current_thread().name
     assert thread_of_step(request, 0, 0) != threading.current_thread().name
+
+
+def test_step_in_a_thread_that_raises_stop_iteration_does_not_wait_for_ever() -> None:
+    request = HTTPRequest("POST", "/", body=b"x" * LOOP_BYTES, served=True)
+
+    async def step() -> None:
+        async with asyncio.timeout(20):
+            await run_step(request, 0, next, iter(()))
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        asyncio.run(step())
