@@ -8,7 +8,7 @@ import pytest
 
 from clientgo.errors import Cancelled
 from clientgo.eventloop import EventLoop
-from clientgo.lifecycle import Group, finished
+from clientgo.lifecycle import Group, MaybeCoroutine, finished
 from clientgo.stopping import StopEvent, ends_with
 
 
@@ -146,14 +146,20 @@ def test_stop_after_the_end_of_the_loop_is_no_error(caplog: pytest.LogCaptureFix
 
 def test_coroutine_cannot_be_run_within_another_one() -> None:
     async def outer() -> None:
+        inner: MaybeCoroutine[int] = good()
         with pytest.raises(RuntimeError, match="already runs"):
-            finished(good())
+            finished(inner)
         assert asyncio.all_tasks() == tasks
 
     async def record() -> None:
         tasks.update(asyncio.all_tasks())
         await outer()
 
-    tasks = set[asyncio.Task[Any]]()
+    tasks, recorded = set[asyncio.Task[Any]](), record()
+
+    def run() -> None:
+        running: MaybeCoroutine[None] = recorded
+        finished(running)
+
     with Group() as group:
-        group.start(lambda: finished(record()), name="outer")
+        group.start(run, name="outer")

@@ -188,7 +188,7 @@ class WebhookClient:
             return await call
         except asyncio.CancelledError:
             caller = asyncio.current_task()
-            if self._closed and not (caller is not None and caller.cancelling()):
+            if (caller is None or not caller.cancelling()) and self._closed:
                 raise _stopping() from None
             raise
         finally:
