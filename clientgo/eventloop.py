@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from clientgo.errors import Cancelled
 from clientgo.internal.callbacks import interrupts_program
-from clientgo.internal.outcome import Outcome
+from clientgo.internal.calloutcome import CallOutcome
 from clientgo.log import get_logger
 from clientgo.stopping import current_scopes
 
@@ -46,7 +46,7 @@ class EventLoop:
         """
         return self._finish(_limited(coroutine, timeout, grace)).get()
 
-    def _finish(self, coroutine: Coroutine[Any, Any, Outcome[R]]) -> Outcome[R]:
+    def _finish(self, coroutine: Coroutine[Any, Any, CallOutcome[R]]) -> CallOutcome[R]:
         task = self._runner.get_loop().create_task(coroutine)
         while True:
             try:
@@ -55,7 +55,7 @@ class EventLoop:
                 if not isinstance(error, SystemExit | KeyboardInterrupt) or interrupts_program(error):
                     task.cancel()  # if the loop was stopped: the task must not go on in the next run
                     raise
-                # Of another task, or of a callback: this one has an `Outcome`. The task has it for those who await it.
+                # Of a callback, or of another task, which has it for those who await it: this one has an outcome.
                 log.warning("exception in a background task or callback of an event loop", extra={"err": error})
 
 
@@ -63,16 +63,16 @@ async def _joined(task: "asyncio.Task[R]") -> R:
     return await task
 
 
-async def _outcome(coroutine: Coroutine[Any, Any, R]) -> Outcome[R]:
+async def _outcome(coroutine: Coroutine[Any, Any, R]) -> CallOutcome[R]:
     try:
-        return Outcome(await coroutine)
+        return CallOutcome(await coroutine)
     except asyncio.CancelledError:
         raise
     except BaseException as error:  # noqa: BLE001  # a task that raises SystemExit ends the loop with it
-        return Outcome(error=error)
+        return CallOutcome(error=error)
 
 
-async def _limited(coroutine: Coroutine[Any, Any, R], timeout: float | None, grace: float | None) -> Outcome[R]:
+async def _limited(coroutine: Coroutine[Any, Any, R], timeout: float | None, grace: float | None) -> CallOutcome[R]:
     reason: Cancelled | None = None
 
     def cancel(because: Cancelled) -> None:
@@ -96,7 +96,7 @@ async def _limited(coroutine: Coroutine[Any, Any, R], timeout: float | None, gra
         if reason is None:
             raise
         reason.__cause__ = error
-        return Outcome(error=reason)
+        return CallOutcome(error=reason)
     finally:
         for scope in scopes:
             scope.remove(task)
@@ -104,13 +104,13 @@ async def _limited(coroutine: Coroutine[Any, Any, R], timeout: float | None, gra
             timer.cancel()
 
 
-async def _cancelled(tasks: Collection["asyncio.Task[Any]"]) -> Outcome[None]:
+async def _cancelled(tasks: Collection["asyncio.Task[Any]"]) -> CallOutcome[None]:
     for task in tasks:
         task.cancel()
     if tasks:
         await asyncio.wait(tasks)
     await asyncio.get_running_loop().shutdown_asyncgens()
-    return Outcome()
+    return CallOutcome()
 
 
 def check_not_nested(coroutine: Coroutine[Any, Any, Any]) -> None:

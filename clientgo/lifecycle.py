@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, cast
 from clientgo.clock import SYSTEM_CLOCK, Clock, waitable
 from clientgo.errors import Cancelled, ClientGoError, ConnectionFailed
 from clientgo.internal import forks
-from clientgo.internal.outcome import Outcome
+from clientgo.internal.calloutcome import CallOutcome
 from clientgo.log import get_logger
 from clientgo.stopping import StopEvent, TaskScope, ends_with, scope_of
 
@@ -183,7 +183,7 @@ class Detached(Generic[R]):
         self._clock = clock
         self._scope = TaskScope()
         self._changed = threading.Condition()
-        self._outcome: Outcome[R] = Outcome()
+        self._outcome: CallOutcome[R] = CallOutcome()
 
     def __repr__(self) -> str:
         return f"<Detached {self.name}{' ended' if self.ended else ''}>"
@@ -191,7 +191,7 @@ class Detached(Generic[R]):
     def run(self) -> None:
         """Make the call, in the thread that a group starts for it."""
         with ends_with(self._scope):
-            self._outcome = Outcome.of(self._call)
+            self._outcome = CallOutcome.of(self._call)
         with self._changed:
             self.ended = True
             self._changed.notify_all()

@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any
 
 from clientgo.eventloop import call_in_loop
+from clientgo.internal.calloutcome import CallOutcome
 from clientgo.internal.hosts import parse_ip
-from clientgo.internal.outcome import Outcome
 from clientgo.lifecycle import Group
 
 Resolve = Callable[..., list[tuple[Any, ...]]]
 """`socket.getaddrinfo`, or a function like it."""
 
-Pending = asyncio.Future[Outcome[list[str]]]
+Pending = asyncio.Future[CallOutcome[list[str]]]
 
 
 class HostLookups:
@@ -45,13 +45,13 @@ class HostLookups:
         self._pending.clear()
 
     def _look_up(self, host: str, pending: Pending) -> None:
-        outcome = Outcome.of(partial(self._resolved, host))
+        outcome = CallOutcome.of(partial(self._resolved, host))
         call_in_loop(pending.get_loop(), self._finish, host, pending, outcome)
 
     def _resolved(self, host: str) -> list[str]:
         return [str(entry[4][0]) for entry in self._resolve(host, None, type=socket.SOCK_STREAM)]
 
-    def _finish(self, host: str, pending: Pending, outcome: Outcome[list[str]]) -> None:
+    def _finish(self, host: str, pending: Pending, outcome: CallOutcome[list[str]]) -> None:
         if self._pending.get(host) is pending:
             del self._pending[host]
         pending.set_result(outcome)

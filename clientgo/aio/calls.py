@@ -8,13 +8,13 @@ from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from clientgo.aio.pending import calls_of_running_loop, deliver, returned
-from clientgo.internal.outcome import Outcome
+from clientgo.internal.calloutcome import CallOutcome
 from clientgo.stopping import TaskScope, end_also_with
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Call = Callable[[], Outcome[R]]
+Call = Callable[[], CallOutcome[R]]
 
 
 def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
@@ -38,12 +38,12 @@ def in_own_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R
     return called
 
 
-async def _called(function: "partial[R]", start: "Callable[[Call[R]], asyncio.Future[Outcome[R]]]") -> R:
+async def _called(function: "partial[R]", start: "Callable[[Call[R]], asyncio.Future[CallOutcome[R]]]") -> R:
     scope, of_loop, context = TaskScope(), calls_of_running_loop().scope, copy_context()
     context.run(end_also_with, scope)
     of_loop.add(scope, scope.stop)
     try:
-        outcome = await start(partial(context.run, Outcome.of, function))
+        outcome = await start(partial(context.run, CallOutcome.of, function))
     except BaseException:
         # The task was cancelled, or its coroutine collected as garbage: then locks may be held.
         scope.stop_soon()
@@ -53,18 +53,18 @@ async def _called(function: "partial[R]", start: "Callable[[Call[R]], asyncio.Fu
     try:
         return returned(outcome, function.func)
     finally:
-        del outcome  # as in `Outcome.get`
+        del outcome  # as in `CallOutcome.get`
 
 
-def _in_executor(call: Call[R]) -> "asyncio.Future[Outcome[R]]":
+def _in_executor(call: Call[R]) -> "asyncio.Future[CallOutcome[R]]":
     return asyncio.get_running_loop().run_in_executor(None, call)
 
 
-def _in_own_thread(call: Call[R]) -> "asyncio.Future[Outcome[R]]":
-    future: asyncio.Future[Outcome[R]] = asyncio.get_running_loop().create_future()
+def _in_own_thread(call: Call[R]) -> "asyncio.Future[CallOutcome[R]]":
+    future: asyncio.Future[CallOutcome[R]] = asyncio.get_running_loop().create_future()
     calls_of_running_loop().threads.start(_deliver_outcome, call, weakref.ref(future), name="aio-call")
     return future
 
 
-def _deliver_outcome(call: Call[R], waiting: "weakref.ref[asyncio.Future[Outcome[R]]]") -> None:
+def _deliver_outcome(call: Call[R], waiting: "weakref.ref[asyncio.Future[CallOutcome[R]]]") -> None:
     deliver(waiting, call())

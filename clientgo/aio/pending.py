@@ -5,7 +5,7 @@ import weakref
 from typing import Any, TypeVar
 
 from clientgo.eventloop import call_in_loop
-from clientgo.internal.outcome import Outcome
+from clientgo.internal.calloutcome import CallOutcome
 from clientgo.lifecycle import Group
 from clientgo.stopping import TaskScope, start_dispatcher
 
@@ -56,7 +56,7 @@ def calls_of_running_loop() -> LoopCalls:
     return calls
 
 
-def deliver(waiting: "weakref.ref[asyncio.Future[Outcome[R]]]", outcome: Outcome[R]) -> None:
+def deliver(waiting: "weakref.ref[asyncio.Future[CallOutcome[R]]]", outcome: CallOutcome[R]) -> None:
     """Set the result of a future from any thread, unless its coroutine has been cancelled or its loop closed.
 
     A weak reference, because a thread that waits must not keep a loop that its program has dropped.
@@ -65,12 +65,12 @@ def deliver(waiting: "weakref.ref[asyncio.Future[Outcome[R]]]", outcome: Outcome
         call_in_loop(future.get_loop(), _set, future, outcome)
 
 
-def _set(future: "asyncio.Future[Outcome[R]]", outcome: Outcome[R]) -> None:
+def _set(future: "asyncio.Future[CallOutcome[R]]", outcome: CallOutcome[R]) -> None:
     if not future.done():
         future.set_result(outcome)
 
 
-def returned(outcome: Outcome[R], function: Any) -> R:
+def returned(outcome: CallOutcome[R], function: Any) -> R:
     """Return the result of a call to its coroutine, or raise its exception.
 
     Raises:
@@ -82,4 +82,4 @@ def returned(outcome: Outcome[R], function: Any) -> R:
         name = getattr(function, "__qualname__", None) or type(function).__qualname__
         raise RuntimeError(f"{name} raised {type(error).__name__}") from error
     finally:
-        del outcome  # as in `Outcome.get`
+        del outcome  # as in `CallOutcome.get`

@@ -11,7 +11,7 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar
 from clientgo.aio.pending import LoopCalls, calls_of_running_loop, deliver, returned
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
-from clientgo.internal.outcome import Outcome
+from clientgo.internal.calloutcome import CallOutcome
 from clientgo.lifecycle import is_stopped_request
 from clientgo.log import get_logger
 from clientgo.stopping import TaskScope, end_also_with
@@ -45,7 +45,7 @@ class AsyncStream(Generic[R]):
     def __init__(self, opened: Callable[[], Iterable[R]]) -> None:
         self._reader = _Reader(opened)
         self._turn = asyncio.Lock()
-        self._pending: asyncio.Future[Outcome[R]] | None = None  # the item that no `anext` has returned yet
+        self._pending: asyncio.Future[CallOutcome[R]] | None = None  # the item that no `anext` has returned yet
         self._closed = False
 
     def __del__(self) -> None:
@@ -61,7 +61,7 @@ class AsyncStream(Generic[R]):
         return self
 
     async def __anext__(self) -> R:
-        outcome: Outcome[R] | None = None
+        outcome: CallOutcome[R] | None = None
         try:
             async with self._turn:
                 if self._closed:
@@ -84,7 +84,7 @@ class AsyncStream(Generic[R]):
         self._closed = True
         self._reader.scope.stop()
         if self._pending is not None and not self._pending.done():
-            self._pending.set_result(Outcome(_END))
+            self._pending.set_result(CallOutcome(_END))
 
 
 class _Reader(Generic[R]):
@@ -94,11 +94,11 @@ class _Reader(Generic[R]):
         self.opened = opened
         self.scope = TaskScope()
         self._owner: weakref.ref[LoopCalls] | None = None
-        self._demands: queue.SimpleQueue[weakref.ref[asyncio.Future[Outcome[R]]] | None] = queue.SimpleQueue()
+        self._demands: queue.SimpleQueue[weakref.ref[asyncio.Future[CallOutcome[R]]] | None] = queue.SimpleQueue()
         self._iterable: Iterable[R] = ()
         self._iterator: Iterator[R] | None = None
 
-    def read(self) -> "asyncio.Future[Outcome[R]]":
+    def read(self) -> "asyncio.Future[CallOutcome[R]]":
         """Demand the next item, in the loop in which the stream was opened."""
         calls = calls_of_running_loop()
         if self._owner is None:
@@ -108,7 +108,7 @@ class _Reader(Generic[R]):
             self._owner = weakref.ref(calls)
         elif self._owner() is not calls:
             raise RuntimeError("the stream belongs to another event loop, in which it was opened")
-        future: asyncio.Future[Outcome[R]] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[CallOutcome[R]] = asyncio.get_running_loop().create_future()
         self._demands.put(weakref.ref(future))
         return future
 
@@ -121,7 +121,7 @@ class _Reader(Generic[R]):
         of_loop.add(self, self.scope.stop)
         self.scope.add(self, partial(self._demands.put, None))
         while (waiting := self._demands.get()) is not None:
-            deliver(waiting, Outcome.of(self._next))
+            deliver(waiting, CallOutcome.of(self._next))
         of_loop.remove(self)
         for stream in (self._iterator, self._iterable):
             close = getattr(stream, "close", None)

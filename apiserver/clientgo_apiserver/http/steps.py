@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from clientgo.internal.calloutcome import CallOutcome
 from clientgo.internal.collector import without_collection
-from clientgo.internal.outcome import Outcome
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.limits import LOOP_BYTES, AllowanceUsed
 
@@ -49,7 +49,7 @@ async def in_thread(function: Callable[P, R], *args: P.args, **options: P.kwargs
 
     `asyncio.to_thread` alone would wait for ever for a function that raises StopIteration.
     """
-    return (await asyncio.to_thread(Outcome.of, partial(function, *args, **options))).get()
+    return (await asyncio.to_thread(CallOutcome.of, partial(function, *args, **options))).get()
 
 
 async def let_others_run(request: HTTPRequest) -> None:

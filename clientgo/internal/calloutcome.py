@@ -6,7 +6,7 @@ from typing import Generic, TypeVar, cast
 R = TypeVar("R")
 
 
-class Outcome(Generic[R]):
+class CallOutcome(Generic[R]):
     """Result of a call that has returned, or the exception that it raised, whatever its class."""
 
     __slots__ = ("_error", "_result")
@@ -16,10 +16,10 @@ class Outcome(Generic[R]):
         self._error = error
 
     def __repr__(self) -> str:
-        return f"<Outcome {self._result!r}>" if self._error is None else f"<Outcome raised {self._error!r}>"
+        return f"<CallOutcome {self._result!r}>" if self._error is None else f"<CallOutcome raised {self._error!r}>"
 
     @classmethod
-    def of(cls, call: Callable[[], R]) -> "Outcome[R]":
+    def of(cls, call: Callable[[], R]) -> "CallOutcome[R]":
         """Make the call and return its outcome."""
         try:
             return cls(call())
