@@ -85,13 +85,13 @@ def test_system_exit_of_a_cancelled_task_does_not_leave_the_end_of_the_loop(capl
         finally:
             ended.append("generator")
 
-    left = items()
+    generator = items()
     tasks = list[asyncio.Task[None]]()
 
     async def starting() -> None:
         tasks.extend(asyncio.create_task(exiting(name)) for name in "abc")
         await asyncio.sleep(0)
-        await anext(left)
+        await anext(generator)
 
     with EventLoop() as loop:
         loop.run(starting(), None, None)

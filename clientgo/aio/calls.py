@@ -14,7 +14,7 @@ from clientgo.stopping import TaskScope, end_also_with
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Call = Callable[[], CallOutcome[R]]
+_Call = Callable[[], CallOutcome[R]]
 
 
 def in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
@@ -38,7 +38,7 @@ def in_own_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R
     return called
 
 
-async def _called(function: "partial[R]", start: "Callable[[Call[R]], asyncio.Future[CallOutcome[R]]]") -> R:
+async def _called(function: "partial[R]", start: "Callable[[_Call[R]], asyncio.Future[CallOutcome[R]]]") -> R:
     scope, of_loop, context = TaskScope(), calls_of_running_loop().scope, copy_context()
     context.run(end_also_with, scope)
     of_loop.add(scope, scope.stop)
@@ -56,15 +56,15 @@ async def _called(function: "partial[R]", start: "Callable[[Call[R]], asyncio.Fu
         del outcome  # as in `CallOutcome.get`
 
 
-def _in_executor(call: Call[R]) -> "asyncio.Future[CallOutcome[R]]":
+def _in_executor(call: _Call[R]) -> "asyncio.Future[CallOutcome[R]]":
     return asyncio.get_running_loop().run_in_executor(None, call)
 
 
-def _in_own_thread(call: Call[R]) -> "asyncio.Future[CallOutcome[R]]":
+def _in_own_thread(call: _Call[R]) -> "asyncio.Future[CallOutcome[R]]":
     future: asyncio.Future[CallOutcome[R]] = asyncio.get_running_loop().create_future()
     calls_of_running_loop().threads.start(_deliver_outcome, call, weakref.ref(future), name="aio-call")
     return future
 
 
-def _deliver_outcome(call: Call[R], waiting: "weakref.ref[asyncio.Future[CallOutcome[R]]]") -> None:
+def _deliver_outcome(call: _Call[R], waiting: "weakref.ref[asyncio.Future[CallOutcome[R]]]") -> None:
     deliver(waiting, call())
