@@ -127,7 +127,8 @@ def test_update_keeps_the_status_and_update_of_the_status_keeps_the_rest() -> No
     old = obj(spec={"a": 1}, status={"b": 1}, labels={"l": "1"}, annotations={"n": "1"})
     new = obj(spec={"a": 2}, status={"b": 2}, labels={"l": "2"}, annotations={"n": "2"})
     assert write("pods").reset(new, old) == {**new, "status": {"b": 1}}
-    stored = write("pods", "status").reset(new, old)
+    assert write("services", "status").reset(new, old) == {**new, "spec": {"a": 1}}
+    stored = write("deployments", "status", "apps").reset(new, old)
     assert (stored["spec"], stored["status"]) == ({"a": 1}, {"b": 2})
     assert (stored["metadata"]["labels"], stored["metadata"]["annotations"]) == ({"l": "1"}, {"n": "2"})
     meta = {**new["metadata"], "managedFields": [{}], "resourceVersion": "4"}

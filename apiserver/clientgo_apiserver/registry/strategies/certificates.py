@@ -2,15 +2,20 @@
 
 from collections.abc import Iterator
 
+from clientgo.meta.apply.fieldsets import FieldPath
 from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported
 from clientgo_apiserver.registry.strategies.strategy import StatusStrategy, Strategy, StrategyContext, with_field
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.resources import Object, Resource
 
 _FINAL = ("Approved", "Denied", "Failed")
 
 
 class RequestStrategy(Strategy):
     """Strategy of certificate requests."""
+
+    def ignored_fields(self, _: Resource) -> tuple[FieldPath, ...]:
+        """Return the paths of the spec and the status."""
+        return (("spec",), ("status",))
 
     def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the new object with the old spec and status."""
@@ -23,6 +28,10 @@ class RequestStrategy(Strategy):
 
 class RequestStatusStrategy(StatusStrategy):
     """Strategy of the status of certificate requests."""
+
+    def ignored_fields(self, _: Resource) -> tuple[FieldPath, ...]:
+        """Return the paths of the spec, and of the conditions, which the approval sets."""
+        return (("spec",), ("status", "conditions"))
 
     def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the request whose conditions have their times."""
@@ -45,6 +54,10 @@ class RequestStatusStrategy(StatusStrategy):
 
 class ApprovalStrategy(RequestStatusStrategy):
     """Strategy of the approval of certificate requests."""
+
+    def ignored_fields(self, _: Resource) -> tuple[FieldPath, ...]:
+        """Return the paths of the spec, and of the certificate, which the signer sets."""
+        return (("spec",), ("status", "certificate"))
 
     def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
         """Return the old request with the new metadata and conditions."""

@@ -13,6 +13,7 @@ from clientgo_apiserver.registry.strategies.certificates import (
 from clientgo_apiserver.registry.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
 from clientgo_apiserver.registry.strategies.services import ServiceStrategy
 from clientgo_apiserver.registry.strategies.strategy import (
+    BareStatusStrategy,
     CustomStatusStrategy,
     CustomStrategy,
     StatusStrategy,
@@ -151,6 +152,20 @@ class _LeaseStrategy(Strategy):
         return self.prepare_for_create(context, new)
 
 
+class _ServiceAccountStrategy(Strategy):
+    """Strategy of ServiceAccounts, which refer to secrets of their namespace by name alone."""
+
+    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+        """Return the account with the names of its secrets."""
+        if not new.get("secrets"):
+            return new
+        return {**new, "secrets": [{"name": item["name"]} if "name" in item else {} for item in new["secrets"]]}
+
+    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the account with the names of its secrets."""
+        return super().prepare_for_update(context, self.prepare_for_create(context, new), old)
+
+
 class _ClaimStrategy(Strategy):
     """Strategy of PersistentVolumeClaims, which name their source in two ways."""
 
@@ -186,12 +201,15 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("", "namespaces", "finalize"): _FinalizeStrategy(),
     ("", "persistentvolumeclaims", ""): _ClaimStrategy(),
     ("", "pods", ""): PodStrategy(),
+    ("", "pods", "status"): StatusStrategy("ownerReferences"),
     ("", "pods", "ephemeralcontainers"): EphemeralContainersStrategy(),
     ("", "pods", "resize"): ResizeStrategy(),
+    ("", "serviceaccounts", ""): _ServiceAccountStrategy(),
     ("", "services", ""): ServiceStrategy(),
     ("apiextensions.k8s.io", "customresourcedefinitions", ""): _DefinitionStrategy(),
     ("apiregistration.k8s.io", "apiservices", ""): _APIServiceStrategy(),
     ("apps", "deployments", ""): _DeploymentStrategy(),
+    ("apps", "deployments", "status"): StatusStrategy("labels"),
     ("apps", "deployments", "scale"): _DeploymentStrategy(),
     ("batch", "jobs", ""): _JobStrategy(),
     ("coordination.k8s.io", "leases", ""): _LeaseStrategy(),
@@ -199,6 +217,18 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     (*_REQUESTS, ""): RequestStrategy(),
     (*_REQUESTS, "approval"): ApprovalStrategy(),
     (*_REQUESTS, "status"): RequestStatusStrategy(),
+    **{
+        (group, plural, "status"): BareStatusStrategy()
+        for group, plural in (
+            ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
+            ("apiregistration.k8s.io", "apiservices"),
+            ("flowcontrol.apiserver.k8s.io", "flowschemas"),
+            ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
+            ("networking.k8s.io", "servicecidrs"),
+            ("resource.k8s.io", "resourceclaims"),
+            ("storage.k8s.io", "volumeattachments"),
+        )
+    },
 }
 """Strategies by group, plural and subresource."""
 

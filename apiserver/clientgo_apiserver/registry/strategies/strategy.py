@@ -6,6 +6,7 @@ have strategies of their own.
 
 from typing import Any, Protocol
 
+from clientgo.meta.apply.fieldsets import FieldPath
 from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.apiextensions.customobjects import object_errors
 from clientgo_apiserver.apiextensions.structural import apply_defaults, has_whole_floats, whole_numbers
@@ -53,6 +54,10 @@ class Strategy:
 
     graceful = False
     """True if deletions may have a grace period."""
+
+    def ignored_fields(self, resource: Resource) -> tuple[FieldPath, ...]:
+        """Return the paths that `reset_fields` resets: field management ignores them (GetResetFields)."""
+        return (("status",),) if resource.status else ()
 
     def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the new object of an update with the parts of the old one that this kind of update cannot change."""
@@ -112,16 +117,37 @@ class Strategy:
 
 
 class StatusStrategy(Strategy):
-    """Strategy of the status of built-in kinds: it may change annotations and finalizers, but not labels."""
+    """Strategy of the status of built-in kinds; it may change metadata except for the fields in `kept`."""
+
+    def __init__(self, *kept: str) -> None:
+        self._kept = kept
+
+    def ignored_fields(self, _: Resource) -> tuple[FieldPath, ...]:
+        """Return the paths of the spec and of the metadata that do not change."""
+        return (("spec",), *(("metadata", field) for field in self._kept))
 
     def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
         """Return the old object with the new status and metadata."""
-        meta = with_field({**old["metadata"], **new["metadata"]}, old["metadata"], "labels")
-        return {**with_field(old, new, "status"), "metadata": with_versions(meta, new["metadata"])}
+        meta = new["metadata"]
+        for field in self._kept:
+            meta = with_field(meta, old["metadata"], field)
+        return {**with_field(old, new, "status"), "metadata": meta}
 
     def prepare_for_update(self, _: StrategyContext, new: Object, __: Object) -> Object:
         """Return the object: a status has no generation."""
         return new
+
+
+class BareStatusStrategy(StatusStrategy):
+    """Strategy of the status of kinds whose metadata it does not change."""
+
+    def ignored_fields(self, _: Resource) -> tuple[FieldPath, ...]:
+        """Return the paths of the spec and the metadata."""
+        return (("metadata",), ("spec",))
+
+    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the old object with the new status."""
+        return {**with_field(old, new, "status"), "metadata": with_versions(old["metadata"], new["metadata"])}
 
 
 def with_versions(meta: Object, new: Object) -> Object:
@@ -172,16 +198,8 @@ class CustomStrategy(Strategy):
         return object_errors(context.resource, new, old, target, conforming=context.conforming, warnings=warnings)
 
 
-class CustomStatusStrategy(CustomStrategy):
-    """Strategy of the status of custom kinds: it changes no metadata."""
-
-    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
-        """Return the old object with the new status."""
-        return {**with_field(old, new, "status"), "metadata": with_versions(old["metadata"], new["metadata"])}
-
-    def prepare_for_update(self, _: StrategyContext, new: Object, __: Object) -> Object:
-        """Return the object: a status has no generation."""
-        return new
+class CustomStatusStrategy(BareStatusStrategy, CustomStrategy):
+    """Strategy of the status of custom kinds."""
 
 
 def _without_metadata(context: StrategyContext, obj: Object) -> Object:
