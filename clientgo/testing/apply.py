@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from clientgo.errors import Conflict, Invalid, StatusCause, StatusDetails
+from clientgo.errors import Conflict, InternalError, Invalid, StatusCause, StatusDetails
+from clientgo.meta.apply.comparison import UntypedObject
 from clientgo.meta.apply.fieldsets import MergeRules
 from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update
 from clientgo.meta.apply.serverside import ApplyConflict, apply
@@ -43,6 +44,7 @@ def applied(live: Object, config: Object, writer: Writer, *, force: bool) -> Obj
 
     Raises:
         Conflict: another manager owns a field that would change, and `force` is not set.
+        InternalError: an item of a list that merges has no key.
         Invalid: the field manager is missing.
     """
     if not writer.manager:
@@ -60,6 +62,8 @@ def applied(live: Object, config: Object, writer: Writer, *, force: bool) -> Obj
             force=force,
             time=writer.time,
         )
+    except UntypedObject as error:
+        raise InternalError(str(error)) from error
     except ApplyConflict as conflict:
         causes = tuple(StatusCause(**cause) for cause in conflict.causes)
         details = StatusDetails(name=str(live["metadata"].get("name", "")), causes=causes)

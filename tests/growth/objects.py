@@ -5,7 +5,7 @@ from typing import Any
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Pod
 from clientgo.meta import from_dict, replace
-from clientgo.meta.apply import fieldsets, managedfields, serverside
+from clientgo.meta.apply import comparison, managedfields, serverside
 from clientgo.meta.apply.managedfields import FieldManager, ManagedType
 from clientgo.meta.apply.mergerules import MergeRule, merge_rule
 from clientgo.meta.codec import codec_for
@@ -113,8 +113,8 @@ CASES: dict[str, tuple[Any, ...]] = {
         merged,
     ),
     "strategic patch that retains": (lambda n: spec(n, **{"$retainKeys": [f"a{i}" for i in range(n)]}), merged),
-    "managed fields": (lambda n: pod(n), lambda obj: fieldsets.field_set(obj, rules)),
-    "managed fields that change": (lambda n: (pod(n), pod(n, "y")), lambda p: fieldsets.compare(p[0], p[1], rules)),
+    "managed fields": (lambda n: pod(n), lambda obj: comparison.field_set(obj, rules)),
+    "managed fields that change": (lambda n: (pod(n), pod(n, "y")), lambda p: comparison.compare(p[0], p[1], rules)),
     "apply that changes nothing": (
         applied,
         lambda a: serverside.apply(a[0], pod(len(a[2]["spec"]["containers"])), ME, POD, force=False, time="t"),

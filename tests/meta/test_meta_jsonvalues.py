@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.kubernetes.types.apps_v1 import ControllerRevision
-from clientgo.meta.apply.fieldsets import compare, items
+from clientgo.meta.apply.comparison import compare
+from clientgo.meta.apply.fieldsets import items
 from clientgo.meta.apply.managedfields import equal_ignoring_timestamps
 from clientgo.meta.apply.mergerules import MergeRule
 from clientgo.meta.applyconfiguration import owned

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from clientgo.errors import BadRequest, Conflict, Invalid
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import GroupVersionResource, ObjectMeta, Scheme
-from clientgo.meta.apply.fieldsets import compare, field_set, managed, paths
+from clientgo.meta.apply.comparison import compare, field_set, managed
+from clientgo.meta.apply.fieldsets import paths
 from clientgo.meta.apply.serverside import merge
 from clientgo.meta.apply.typerules import rules_of
 from clientgo.rest.request import APPLY_PATCH, Request
@@ -277,3 +278,29 @@ def test_two_managers_apply_an_engine_each() -> None:
     assert [engine["name"] for engine in both["spec"]["engines"]] == ["a", "b"]
     alone = applied(both, {**ship("b"), "spec": {}}, of("one"), force=False)
     assert [engine["name"] for engine in alone["spec"]["engines"]] == ["b"]
+
+
+A, B = {"name": "a", "power": 1}, {"name": "b"}
+
+
+@pytest.mark.parametrize(
+    ("cls", "first", "change", "second"),
+    [
+        (Ship, {"engines": [A, B]}, {**A, "power": 2}, {"engines": [B]}),
+        (Ship, {"extra": {"k": {"x": 1}, "l": {}}}, {"x": 2}, {"extra": {"l": {}}}),
+        (Oven, {"claims": {"k": {"volumeName": "v"}, "l": {}}}, {"volumeName": "w"}, {"claims": {"l": {}}}),
+    ],
+    ids=["item of a list", "entry of a free map", "entry of a map of a type"],
+)  # fmt: skip
+def test_part_of_which_a_field_was_updated_leaves_with_its_applier(
+    cls: type, first: dict[str, Any], change: dict[str, Any], second: dict[str, Any]
+) -> None:
+    def written(spec: dict[str, Any]) -> dict[str, Any]:
+        return {"apiVersion": "v1", "kind": cls.__name__, "metadata": {"name": "x"}, "spec": spec}
+
+    writer = Writer(manager="one", at=0, rules=rules_of(cls, cls.__name__))
+    live = applied({}, written(first), writer, force=False)
+    ((field, parts),) = first.items()
+    changed = [change, *parts[1:]] if isinstance(parts, list) else {**parts, "k": change}
+    live = updated(live, {**live, "spec": {field: changed}}, Writer(manager="two", at=0, rules=writer.rules))
+    assert applied(live, written(second), writer, force=False)["spec"] == second

@@ -24,7 +24,7 @@ from clientgo_apiserver.storage.stored import Key
 
 _VERSION = "apiextensions.k8s.io/v1"
 _MANAGER = FieldManager("kube-apiserver", "Update", _VERSION, "status")
-_STATUS = ManagedType(rules_of_kind(_VERSION, "CustomResourceDefinition"), ignored=("metadata", "spec"))
+_STATUS = ManagedType(rules_of_kind(_VERSION, "CustomResourceDefinition"), ignored=(("metadata",), ("spec",)))
 
 _DELETING = ("Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
 _DELETED = ("Terminating", "False", "InstanceDeletionCompleted", "removed all instances")

@@ -9,7 +9,8 @@ from typing import Any
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.managedfields import FieldManager, ManagedType
-from clientgo.meta.apply.mergerules import MergeRule
+from clientgo.meta.apply.mergerules import ENTRIES, MergeRule
+from clientgo.meta.apply.pruning import View
 from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
 from clientgo.meta.apply.serverside import apply as apply_config
 from clientgo.meta.patches import PatchError, UnmergeablePatch, jsonpatch, strategic
@@ -18,46 +19,66 @@ from clientgo_apiserver.http.gojson import go_map, json_type
 from clientgo_apiserver.http.status import ApiFailure, bad_request
 from clientgo_apiserver.limits import MAX_OPERATIONS
 from clientgo_apiserver.registry.gotypes import ATOMIC, cached_rules, rules_of_kind, zero_value
+from clientgo_apiserver.registry.strategies.kinds import strategy_of
+from clientgo_apiserver.registry.views import Conversions, in_version, versions_of
 from clientgo_apiserver.resources import Resource
-
-_UNDECLARED = MergeRule(declared=frozenset())
 
 
 def rules_of(resource: Resource) -> MergeRules:
     """Return the merge rules of a resource's objects, by path of field names."""
     if resource.custom:
-        return _schema_rules(resource.schema or _NO_SCHEMA)
+        return schema_rules(resource.schema or _NO_SCHEMA)
     return rules_of_kind(resource.api_version, resource.kind)
 
 
-def managed_type(resource: Resource, subresource: str) -> ManagedType:
+def managed_type(resource: Resource, subresource: str, conversions: Conversions = ()) -> ManagedType:
     """Return what field management needs to know of a write to a resource."""
-    ignored: tuple[str, ...] = ("status",) if resource.status else ()
-    if subresource == "status":
-        ignored = ("metadata", "spec") if resource.custom else ("spec",)
-    zero = {} if resource.custom else zero_value(resource.api_version, resource.kind)
-    return ManagedType(rules_of(resource), zero, ignored)
+    ignored = strategy_of(resource, subresource).ignored_fields(resource)
+    if not resource.custom:
+        views = {
+            version: View(rules_of_kind(version, resource.kind), partial(in_version, resource, version), ignored)
+            for version in versions_of(resource)
+        }
+        return ManagedType(rules_of(resource), zero_value(resource.api_version, resource.kind), ignored, views)
+    views = {
+        version: View(
+            schema_rules(schema or _NO_SCHEMA),
+            partial(in_version, resource, version, conversions=conversions),
+            # As on a real server, writes to the main resource ignore nothing in other versions.
+            ignored if version == resource.api_version or subresource == "status" else (),
+        )
+        for version, schema in {**resource.schemas, resource.api_version: resource.schema}.items()
+    }
+    return ManagedType(rules_of(resource), {}, ignored, views, strict=True)
 
 
 def _rule_of_schema(schema: dict[str, Any], path: FieldPath) -> MergeRule | None:
     """Return the rule of x-kubernetes-list-type, -list-map-keys and -map-type at a path of a structural schema."""
-    if path[:1] == ("metadata",):
-        return _METADATA(path)
-    for field in path:
-        while "items" in schema:
-            schema = schema["items"]
-        child = schema.get("properties", {}).get(field, schema.get("additionalProperties"))
+    embedded, item = True, schema  # the root is an object of a kind
+    for position, field in enumerate(path):
+        if embedded and field in _OBJECT_FIELDS:
+            return _METADATA(path[position:]) if field == "metadata" else None
+        child = item.get("properties", {}).get(field, item.get("additionalProperties"))
         if not isinstance(child, dict):
-            return _UNDECLARED
-        schema = child
-    return _declared(schema)
+            return ENTRIES
+        schema, item = child, _item_of(child)
+        embedded = bool(item.get("x-kubernetes-embedded-resource"))
+    return _declared(schema, embedded=embedded)
 
 
+_OBJECT_FIELDS = frozenset(("apiVersion", "kind", "metadata"))
 _NO_SCHEMA: dict[str, Any] = {}
 
 
+def _item_of(schema: dict[str, Any]) -> dict[str, Any]:
+    while "items" in schema:
+        schema = schema["items"]
+    return schema
+
+
 @cached_by_identity
-def _schema_rules(schema: dict[str, Any]) -> MergeRules:
+def schema_rules(schema: dict[str, Any]) -> MergeRules:
+    """Return the merge rules of a structural schema."""
     return cached_rules(partial(_rule_of_schema, schema))
 
 
@@ -65,13 +86,13 @@ def _schema_rules(schema: dict[str, Any]) -> MergeRules:
 _METADATA = rules_of_kind("v1", "ConfigMap")
 
 
-def _declared(schema: dict[str, Any]) -> MergeRule | None:
+def _declared(schema: dict[str, Any], *, embedded: bool) -> MergeRule | None:
     if schema.get("x-kubernetes-map-type") == "atomic":
         return ATOMIC
+    declared = _declared_fields(_item_of(schema), embedded=embedded)
     list_type = schema.get("x-kubernetes-list-type")
     if not list_type:
-        open_ended = "additionalProperties" in schema or schema.get("x-kubernetes-preserve-unknown-fields")
-        return MergeRule(declared=frozenset(schema.get("properties", ()))) if open_ended else None
+        return None if declared is None else MergeRule(declared=declared)
     keys, items = tuple(schema.get("x-kubernetes-list-map-keys", ())), schema.get("items") or {}
     defaults = {name: field["default"] for name, field in items.get("properties", {}).items() if "default" in field}
     return MergeRule(
@@ -79,7 +100,15 @@ def _declared(schema: dict[str, Any]) -> MergeRule | None:
         map_keys=keys,
         atomic_items=items.get("x-kubernetes-map-type") == "atomic",
         key_defaults=tuple((name, defaults[name]) for name in keys if name in defaults),
+        declared=declared,
     )
+
+
+def _declared_fields(schema: dict[str, Any], *, embedded: bool) -> frozenset[str] | None:
+    """Return the declared fields of a map that may have others; None if it has declared fields only."""
+    if "additionalProperties" not in schema and not schema.get("x-kubernetes-preserve-unknown-fields"):
+        return None
+    return frozenset(schema.get("properties", ())) | (_OBJECT_FIELDS if embedded else frozenset())
 
 
 __all__ = ["Applied", "apply", "json_patch", "strategic_merge_patch"]
@@ -134,7 +163,7 @@ def strategic_merge_patch(target: Object, patch: Any, rules: MergeRules) -> Any:
 
 
 def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *, force: bool, time: str) -> Applied:
-    """Merge `config` into `live` (empty for a new object) for this field manager (409)."""
+    """Merge `config` into `live` (empty for a new object) for this field manager (409, 500)."""
     try:
         return apply_config(live, config, who, kind, force=force, time=time)
     except ApplyConflict as conflict:

@@ -3,7 +3,10 @@
 import re
 from typing import Any
 
+from clientgo.meta.apply.comparison import UntypedObject
+from clientgo.meta.apply.managedfields import UnknownVersion
 from clientgo.meta.patches import mergepatch
+from clientgo_apiserver.apiextensions.structural import whole_numbers
 from clientgo_apiserver.handlers.patches import (
     Applied,
     apply,
@@ -108,9 +111,9 @@ def patched_object(resource: Resource, current: Object, kind: str, value: Any) -
 
 
 def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
-    """Parse a configuration of this kind, without fields that the target cannot set (400, 500)."""
+    """Parse a configuration of this kind (400, 500)."""
     try:
-        config = (_json_object(body) or parse_yaml(body)) or {}
+        config = whole_numbers((_json_object(body) or parse_yaml(body)) or {})  # YAML does not tell 3.0 from 3
     except ValueError as error:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from error
     if not isinstance(config, dict):
@@ -125,15 +128,14 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
     check_name(write, {"name": write.name, **meta})
     errors = typed_errors(resource, config, rules_of(resource))
     if errors:
-        metadata, kind = config.get("metadata") or {}, f"{resource.group}/{resource.version}, Kind={resource.kind}"
-        identity = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {kind}"
-        raise ApiFailure(500, "", f"failed to create typed patch object ({identity}): {errors}")
-    config = {**config, "metadata": config.get("metadata") or {}}
-    if write.subresource == "status":
-        # Deployments reset the labels, other kinds do not have them changed either.
-        config["metadata"] = {field: value for field, value in config["metadata"].items() if field != "labels"}
-        return {field: config[field] for field in ("apiVersion", "kind", "metadata", "status") if field in config}
-    return config
+        raise ApiFailure(500, "", f"failed to create typed patch object ({_identity(resource, config)}): {errors}")
+    return {**config, "metadata": config.get("metadata") or {}}
+
+
+def _identity(resource: Resource, obj: Object) -> str:
+    meta = obj.get("metadata") or {}
+    kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
+    return f"{meta.get('namespace', '')}/{meta.get('name', '')}; {kind}"
 
 
 # What is valid in JSON and not in YAML: half characters in escapes, and some characters themselves.
@@ -149,8 +151,17 @@ def _json_object(body: bytes) -> Any:
 
 
 def merged(write: Write, live: Object, config: Object) -> Applied:
-    """Return the live object (empty for a new one) with the configuration applied (409)."""
+    """Return the live object (empty for a new one) with the configuration applied (409, 500)."""
     # As on a real server, changes through the scale subresource have no time.
     time = "" if write.subresource == "scale" else write.now
-    kind = managed_type(write.resource, write.subresource)
-    return apply(live, config, write.field_manager("Apply"), kind, force=write.request.query.flag("force"), time=time)
+    resource, force = write.resource, write.request.query.flag("force")
+    try:
+        kind = managed_type(resource, write.subresource, write.conversions)
+        return apply(live, config, write.field_manager("Apply"), kind, force=force, time=time)
+    except UnknownVersion as error:
+        reason = f"request to convert CR to an invalid group/version: {error}"
+        raise ApiFailure(500, "", reason) from error
+    except UntypedObject as error:
+        errors = typed_errors(resource, live, rules_of(resource))
+        reason = f"failed to convert new object ({_identity(resource, live)}) to smd typed: {errors}"
+        raise ApiFailure(500, "", f"failed to create manager for existing fields: {reason}") from error

@@ -39,7 +39,7 @@ from clientgo_apiserver.names import generate
 from clientgo_apiserver.registry import metadata
 from clientgo_apiserver.registry.gotypes import in_order
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
-from clientgo_apiserver.registry.views import from_storage, shown, to_storage, with_version
+from clientgo_apiserver.registry.views import ConversionNeeded, converted, from_storage, shown, to_storage, with_version
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.prepared import PreparedObject, prepare
@@ -115,7 +115,11 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         size = len(entry.raw)
         # The operations of a JSON patch can copy, and so multiply, what is there.
         growth = len(request.body) * _GROWTH if media_type(request.headers.get("content-type", "")) == JSON_PATCH else 0
-        new, entries = await run_step(request, max(size, growth), _decoded_update, write, updated, old)
+        try:
+            new, entries = await run_step(request, max(size, growth), _decoded_update, write, updated, old)
+        except ConversionNeeded as needed:
+            write.conversions.append(await converted(resource, needed))
+            continue
         admitted = await chain.admit(state, write, "UPDATE", new, old)
         new = new if admitted is new else strategy.reset_fields(write, admitted, old)
         carried = metadata.carry_over(new["metadata"], entry.object["metadata"])
@@ -149,7 +153,7 @@ def _decoded_update(
     decoded = decode_object(write, obj, old)
     _check_preconditions(write, obj["metadata"], old["metadata"])
     new = write.strategy.reset_fields(write, decoded, old)
-    entries = managed_fields(write, old, new) if entries is None else entries
+    entries = managed_fields(write, old, decoded) if entries is None else entries
     return as_stored(write, new, old), entries
 
 

@@ -87,9 +87,8 @@ def _scaled(write: Write, current_object: Object, body: bytes, patch_type: str) 
         raise invalid("Scale", "autoscaling", write.name, [cause])
     path = _path(resource.scale)
     obj, entries = _with_value(current_object, path, replicas), current_object["metadata"].get("managedFields", [])
-    if not same(obj, current_object):
-        entries = after_scale(entries, tuple(f"f:{field}" for field in path), write.field_manager())
-    return UpdatedObject(obj, entries)
+    elements, changed = tuple(f"f:{field}" for field in path), not same(obj, current_object)
+    return UpdatedObject(obj, after_scale(entries, elements, write.field_manager(), changed=changed))
 
 
 def _applied(write: Write, current_object: Object, body: bytes) -> UpdatedObject:

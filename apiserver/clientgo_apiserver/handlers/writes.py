@@ -46,6 +46,7 @@ class Write:
     strategic: bool = False  # the patch is a strategic merge
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
     duplicates: list[str] = field(default_factory=list)  # errors of fields that occur twice
+    conversions: list[tuple[Object, str, Object]] = field(default_factory=list)  # by a webhook, of managed fields
     conforming: Object | None = None  # the custom object as decoded, if it certainly has no error by its schema
 
     @property
@@ -194,7 +195,9 @@ def managed_fields(write: Write, old: Object, new: Object) -> list[Object]:
     """Return the managedFields after an update to `new`, as decoded: what admission changes has no owner."""
     live = (old.get("metadata") or {}).get("managedFields", [])
     sent = None if write.subresource else new["metadata"].get("managedFields")
-    kind = managed_type(write.resource, write.subresource)
+    if write.resource.custom:
+        sent = sent or None  # Go reads an empty list of a custom object as none
+    kind = managed_type(write.resource, write.subresource, write.conversions)
     return after_update(present_entries(sent, live), old, new, write.field_manager(), kind, time=write.now)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Optional
 import msgspec
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
-from clientgo.meta.apply.mergerules import MergeRule, field_rule
+from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, field_rule
 from clientgo_apiserver.http import protobuf
 from clientgo_apiserver.http.largejson import decode_large
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
@@ -73,7 +73,7 @@ def _rule_of_kind(api_version: str, kind: str, path: FieldPath) -> MergeRule | N
         if field is None:
             return None
         atomic = field.type == "RawExtension" or (api_version, field.type) in _ATOMIC_TYPES
-        rule = ATOMIC if atomic else field_rule(message.name, name, field.type)
+        rule = ATOMIC if atomic else field_rule(message.name, name, field.type) or (ENTRIES if field.mapped else None)
         message, in_map = field.message, field.mapped
     return rule if rule is None or message is None else _with_key_defaults(rule, message)
 

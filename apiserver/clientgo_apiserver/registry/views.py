@@ -6,6 +6,7 @@ HorizontalPodAutoscaler, the built-in kinds with two shapes, are converted by a 
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from clientgo_apiserver.apiextensions.structural import apply_defaults, prune, whole_numbers
 from clientgo_apiserver.http.messages import HTTPRequest
@@ -48,6 +49,12 @@ _CONVERSIONS: dict[tuple[str, str, str], tuple[Callable[[Object], Object], Calla
     ("autoscaling", "v1", "horizontalpodautoscalers"): (autoscaler_v2_to_v1, autoscaler_v1_to_v2),
 }
 
+_VERSIONS = {
+    ("", "events"): ("v1", "events.k8s.io/v1"),
+    ("autoscaling", "horizontalpodautoscalers"): ("autoscaling/v1", "autoscaling/v2"),
+}
+"""apiVersions of the kinds that have several."""
+
 
 def as_stored(resource: Resource) -> bool:
     """Return whether this resource serves objects in their stored form, so that stored bytes can be sent."""
@@ -67,7 +74,9 @@ async def to_storage(resource: Resource, obj: Object, request: HTTPRequest | Non
     An object of `size` bytes, or from a large `request`, is read in a thread.
     """
     if resource.custom:
-        obj = _with_whole_numbers(obj) if request is None else await run_step(request, size, _with_whole_numbers, obj)
+        # A null that was applied is validated as it is, and dropped when it is read back if the field cannot be null.
+        read_back = partial(_read_back, resource.schema if request and b"null" in request.body else None)
+        obj = read_back(obj) if request is None else await run_step(request, size, read_back, obj)
     if as_stored(resource):
         return obj
     if resource.converter is not None:
@@ -77,11 +86,14 @@ async def to_storage(resource: Resource, obj: Object, request: HTTPRequest | Non
     return _fitted(resource, stored) if resource.schemas else stored
 
 
-def _with_whole_numbers(obj: Object) -> Object:
-    return {
+def _read_back(schema: Object | None, obj: Object) -> Object:
+    """Return a custom object as it is read from the storage: with whole numbers, completed by the schema if given."""
+    whole = {
         field: whole_numbers(child) if field != "metadata" and child.__class__ is not str else child
         for field, child in obj.items()
     }
+    completed: Object = apply_defaults(schema, whole)
+    return completed
 
 
 async def from_storage(resource: Resource, obj: Object) -> Object:
@@ -148,6 +160,59 @@ def _converted(resource: Resource, obj: Object, api_version: str, direction: int
         return in_order(complete(message, decode(message, converted, [])))
     same = resource.schemas.get(api_version) is resource.schemas.get(obj["apiVersion"])
     return converted if same else _pruned(resource, converted)
+
+
+def versions_of(resource: Resource) -> tuple[str, ...]:
+    """Return the apiVersions of a built-in kind."""
+    return _VERSIONS.get(resource.storage, (resource.api_version,))
+
+
+Conversions = Sequence[tuple[Object, str, Object]]
+"""Objects with a version, and what a webhook converted them to."""
+
+
+class ConversionNeeded(Exception):
+    """A webhook has to convert an object before a step can go on."""
+
+    def __init__(self, obj: Object, api_version: str) -> None:
+        super().__init__(f"conversion to {api_version}")
+        self.obj = obj
+        self.api_version = api_version
+
+
+def in_version(resource: Resource, api_version: str, obj: Object, conversions: Conversions = ()) -> Object:
+    """Convert an object of any version of a kind; zero values may be missing.
+
+    Raises:
+        ConversionNeeded: a webhook has to convert it, and `conversions` does not have it.
+    """
+    if obj["apiVersion"] == api_version:
+        return obj
+    if resource.converter is not None:
+        found = (new for old, version, new in conversions if version == api_version and old == obj)
+        if (converted := next(found, None)) is None:
+            raise ConversionNeeded(obj, api_version)
+        return converted
+    (_, to_stored), (from_stored, _) = (
+        _CONVERSIONS.get((*_group_version(version), resource.plural), (_same, _same))
+        for version in (obj["apiVersion"], api_version)
+    )
+    return {**from_stored(to_stored(obj)), "apiVersion": api_version}
+
+
+async def converted(resource: Resource, needed: ConversionNeeded) -> tuple[Object, str, Object]:
+    """Return a conversion by the webhook (500)."""
+    (new,) = await _by_webhook(resource, [needed.obj], needed.api_version)
+    return needed.obj, needed.api_version, new
+
+
+def _group_version(api_version: str) -> tuple[str, str]:
+    group, _, version = api_version.rpartition("/")
+    return group, version
+
+
+def _same(obj: Object) -> Object:
+    return obj
 
 
 def fits_schema(resource: Resource, obj: Object) -> bool:

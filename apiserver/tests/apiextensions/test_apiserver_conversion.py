@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from apiserver.tests.inprocess import DEFINITIONS, MERGE, Kube
+from apiserver.tests.inprocess import APPLY, DEFINITIONS, MERGE, Kube
 from apiserver.tests.webhookserver import WebhookServer, patch, serving
 from clientgo_apiserver.server import ApiServer
 
@@ -116,6 +116,17 @@ def test_a_list_is_converted_in_one_call_and_not_again(kube: Kube, hook: Webhook
     assert [len(request["objects"]) for _, request in hook.asked] == [3]
     kube.ok("PATCH", f"{sites('v2')}/b", {"spec": {"port": 2}}, MERGE)
     assert kube.ok("GET", f"{sites('v1')}/b")["spec"] == {"address": "b:2"}
+
+
+def test_fields_of_each_manager_are_compared_in_its_version(kube: Kube, hook: WebhookServer) -> None:
+    kube.ok("POST", DEFINITIONS, definition(by(hook)))
+    kube.ok("PATCH", f"{sites('v1')}/a?fieldManager=x", site("v1", address="h:80"), APPLY)
+    changed = kube.ok("PATCH", f"{sites('v2')}/a?fieldManager=u", {"spec": {"port": 81}}, MERGE)
+    assert [(entry["manager"], entry["fieldsV1"]) for entry in changed["metadata"]["managedFields"]] == [
+        ("u", {"f:spec": {"f:port": {}}})
+    ]
+    status = kube.refused(409, "PATCH", f"{sites('v1')}/a?fieldManager=x", site("v1", address="h:80"), APPLY)
+    assert status["message"].endswith('conflict with "u" using example.com/v2: .spec.port')
 
 
 def defaulting(built: Object, version: str, **defaults: Any) -> Object:

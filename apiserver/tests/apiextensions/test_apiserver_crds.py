@@ -142,13 +142,15 @@ def test_replicas_of_a_kind_that_scales_are_small_numbers(kube: Kube, replicas: 
 
 
 def test_null_that_is_applied_is_invalid_unless_it_has_a_default(kube: Kube) -> None:
-    fields = {"a": {"type": "string"}, "b": {"type": "string", "default": "x"}, "o": {"type": "object"}}
+    fields: dict[str, Any] = {"a": {"type": "string"}, "b": {"type": "string", "default": "x"}, "o": {"type": "object"}}
+    fields["any"] = {"x-kubernetes-preserve-unknown-fields": True}
     kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": fields}))
     url, applied = f"{BARS}/x?fieldManager=m", {**bar(), "metadata": {"name": "x"}}
     assert kube.ok("PATCH", url, {**applied, "spec": {"b": None, "o": {}}}, APPLY)["spec"] == {"b": "x", "o": {}}
-    assert kube.ok("PATCH", url, {**applied, "spec": {"o": None}}, APPLY)["spec"] == {"b": "x", "o": {}}
-    status = kube.refused(422, "PATCH", url, {**applied, "spec": {"a": None}}, APPLY)
-    assert status["details"]["causes"][0]["field"] == "spec.a"
+    for field in ("a", "o"):
+        status = kube.refused(422, "PATCH", url, {**applied, "spec": {field: None}}, APPLY)
+        assert status["details"]["causes"][0]["field"] == f"spec.{field}"
+    assert kube.ok("PATCH", url, {**applied, "spec": {"any": None, "o": {}}}, APPLY)["spec"] == {"b": "x", "o": {}}
     assert kube.ok("PATCH", f"{BARS}/x", {"spec": {"a": None}}, MERGE)["spec"] == {"b": "x", "o": {}}
 
 

@@ -4,25 +4,32 @@ An entry belongs to a manager, an operation (Apply or Update), an apiVersion and
 fields it changes; an Apply that changes the fields of other managers is a conflict unless it is forced.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
+from clientgo.meta.apply.comparison import Comparison, UntypedObject, added, compare, managed
 from clientgo.meta.apply.fieldsets import (
     FieldPath,
     MergeRules,
     Tree,
-    added,
-    compare,
     contains,
     difference,
-    is_tree,
-    managed,
+    read_tree,
+    tree_of,
     union,
+    with_atomic_fields,
 )
-from clientgo.meta.jsonvalues import same
+from clientgo.meta.apply.pruning import View
+from clientgo.meta.jsonvalues import html_escaped, same
 
 Object = dict[str, Any]
+Entries = dict[str, Object]
+"""Entries of managedFields by identifier."""
 
+_encode = msgspec.json.Encoder().encode
 _MAX_UPDATE_ENTRIES = 10
 _OLD_UPDATES = "ancient-changes"
 
@@ -34,8 +41,28 @@ class ManagedType:
     rules: MergeRules
     zero: Object = field(default_factory=dict)
     """The empty object. Its fields have no owner: Go's structs always have them."""
-    ignored: tuple[str, ...] = ()
-    """Top-level fields that writes do not change: the status, or all but the status."""
+    ignored: tuple[FieldPath, ...] = ()
+    """Fields that writes do not change: the status, or all but the status."""
+    views: Mapping[str, View] | None = None
+    """Versions of the kind by apiVersion; by default, objects are the same in all versions."""
+    strict: bool = False
+    """True if an unknown version is an error; else its entries are dropped."""
+    _view: View = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_view", View(self.rules, _unchanged, self.ignored))
+
+    def at(self, api_version: str) -> View | None:
+        """Return the view of a version, the same one each time; None if the version is unknown."""
+        return self._view if self.views is None else self.views.get(api_version)
+
+
+class UnknownVersion(ValueError):
+    """An entry has a version from which the kind cannot be converted."""
+
+
+def _unchanged(obj: Object) -> Object:
+    return obj
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +74,6 @@ class FieldManager:
     api_version: str
     subresource: str = ""
 
-    def owns(self, entry: Object) -> bool:
-        """Report whether the entry belongs to this manager, who applies in any version."""
-        return (
-            entry.get("manager", "") == self.name
-            and entry.get("operation") == self.operation
-            and (self.operation == "Apply" or entry.get("apiVersion") == self.api_version)
-            and entry.get("subresource", "") == self.subresource
-        )
-
     def entry(self, fields: Tree, time: str) -> Object:
         """Return an entry with these fields; without a time if it is empty."""
         entry: Object = {"manager": self.name, "operation": self.operation, "apiVersion": self.api_version}
@@ -65,21 +83,74 @@ class FieldManager:
         return {**entry, "subresource": self.subresource} if self.subresource else entry
 
 
+def identifier(entry: Object) -> str:
+    """Return the identity of an entry as Kubernetes writes it: managers are sorted by this text."""
+    names = ("manager", "operation", *(("apiVersion",) if entry.get("operation") != "Apply" else ()), "subresource")
+    return html_escaped(_encode({name: entry[name] for name in names if entry.get(name)})).decode()
+
+
+def current_entries(entries: list[Object], kind: ManagedType) -> Entries:
+    """Return entries by identifier, as sets of the present schema; those of unknown versions are dropped.
+
+    Raises:
+        UnknownVersion: an entry has an unknown version, and the kind is strict.
+    """
+    current: Entries = {}
+    for entry in entries:
+        fields, version = entry.get("fieldsV1", {}), entry.get("apiVersion", "")
+        view = kind.at(version)
+        if view is None and kind.strict:
+            raise UnknownVersion(version)
+        if view is not None:
+            reconciled = with_atomic_fields(fields, view.rules)
+            current[identifier(entry)] = entry if reconciled is fields else {**entry, "fieldsV1": reconciled}
+    return current
+
+
+class Changes:
+    """Differences between two states of an object in each version in which managers own fields."""
+
+    def __init__(self, old: Object, new: Object, kind: ManagedType) -> None:
+        self._states = (old, new)
+        self._kind = kind
+        self._found: dict[View | None, Comparison] = {None: Comparison({}, {})}
+
+    def at(self, api_version: str) -> Comparison:
+        """Return the differences in a version; none if it is unknown."""
+        view = self._kind.at(api_version)
+        if view is not None and view not in self._found:
+            before, after = (managed(view.convert(state), view.ignored) for state in self._states)
+            self._found[view] = compare(before, after, view.rules)
+        return self._found[view]
+
+    def left(self, entry: Object) -> Object | None:
+        """Return another manager's entry without the fields that changed; None if nothing is left."""
+        fields = entry.get("fieldsV1", {})
+        for lost in self.at(entry.get("apiVersion", "")):
+            fields = difference(fields, lost)
+        return None if not fields else entry if fields is entry.get("fieldsV1") else {**entry, "fieldsV1": fields}
+
+
 def present_entries(submitted: list[Object] | None, live: list[Object]) -> list[Object]:
     """Return the entries that an update starts from: those of the client, or the live ones if they are unreadable.
 
     An empty list and one empty entry are requests to remove all of them.
     """
-    if submitted is live:
+    if submitted == live:
         return live
     if submitted in ([], [{}]):
         return []
-    return submitted if submitted and all(map(_is_readable, submitted)) else live
+    try:
+        return [_read(entry) for entry in submitted or ()] or live
+    except ValueError:
+        return live
 
 
-def _is_readable(entry: Object) -> bool:
+def _read(entry: Object) -> Object:
     is_valid = entry.get("operation") in ("Apply", "Update") and entry.get("fieldsType") == "FieldsV1"
-    return is_valid and is_tree(entry.get("fieldsV1", {}))
+    if not is_valid or not entry.get("apiVersion"):
+        raise ValueError("invalid entry of managedFields: operation, apiVersion or fieldsType")
+    return {**entry, "fieldsV1": read_tree(entry.get("fieldsV1", {}))}
 
 
 def after_update(
@@ -87,58 +158,89 @@ def after_update(
 ) -> list[Object]:
     """Return the entries after an update from `old` to `new` by `who`, which then owns the changed fields alone.
 
-    `old` is empty for a new object. An object without managers stays without.
+    `old` is empty for a new object. An object without managers stays without. As on a real server, one that cannot be
+    compared has no managers any more.
     """
-    after = managed(new, kind.ignored)
-    if not entries:
-        fields = {} if old else added(managed(kind.zero), after, kind.rules)
-        return [who.entry(fields, time)] if fields else []
-    changed, removed = compare(managed(old, kind.ignored), after, kind.rules)
-    lost = union(changed, removed)
-    updated: list[Object] = []
-    for entry in entries:
-        fields = difference(entry.get("fieldsV1", {}), lost)
-        if changed and who.owns(entry):
-            changed = union(fields, changed)
-        elif fields:
-            updated.append(entry if fields is entry.get("fieldsV1") else {**entry, "fieldsV1": fields})
-    return _capped(sort([*updated, who.entry(changed, time)] if changed else updated))
+    try:
+        if not entries:
+            return [] if old else first_entries(new, who, kind, time=time)
+        return _after_update(entries, Changes(old, new, kind), who, kind, time=time)
+    except (UntypedObject, UnknownVersion):
+        return []
 
 
-def _capped(entries: list[Object]) -> list[Object]:
-    """Merge the oldest Update entries of one version into one as long as there are more than ten."""
-    if len(entries) <= _MAX_UPDATE_ENTRIES:
+def first_entries(obj: Object, who: FieldManager, kind: ManagedType, *, time: str) -> list[Object]:
+    """Return the entries of a new object: all of its fields belong to one manager.
+
+    Raises:
+        UntypedObject: the fields have no owners.
+    """
+    fields = added(managed(kind.zero), managed(obj, kind.ignored), kind.rules)
+    return [who.entry(fields, time)] if fields else []
+
+
+def _after_update(
+    entries: list[Object], changes: Changes, who: FieldManager, kind: ManagedType, *, time: str
+) -> list[Object]:
+    current = current_entries(entries, kind)
+    updated = {name: left for name, entry in current.items() if (left := changes.left(entry)) is not None}
+    changed = changes.at(who.api_version).changed
+    if changed:
+        entry = who.entry(changed, time)
+        previous = updated.get(identifier(entry), {}).get("fieldsV1", {})
+        updated[identifier(entry)] = who.entry(union(previous, changed), time)
+    return sort([*_capped(updated).values()])
+
+
+def _capped(entries: Entries) -> Entries:
+    """Merge the oldest Update entries of one version into one as long as there are more than ten.
+
+    As on a real server, an older bucket is dropped if another entry of its version is still older.
+    """
+    updates = {name: entry for name, entry in entries.items() if entry.get("operation") == "Update"}
+    excess = len(updates) - _MAX_UPDATE_ENTRIES
+    if excess <= 0:
         return entries
-    updates = [entry for entry in entries if entry.get("operation") == "Update"]
-    excess, buckets = len(updates) - _MAX_UPDATE_ENTRIES, dict[str, Object]()
-    for entry in updates:
+    capped, first = dict(entries), dict[str, str]()
+    for name, entry in sorted(updates.items(), key=lambda item: (item[1].get("time") or "", item[0])):
         version = entry.get("apiVersion", "")
-        first = buckets.setdefault(version, entry)
         if excess <= 0:
-            return entries
-        if first is not entry:
-            fields = union(first.get("fieldsV1", {}), entry.get("fieldsV1", {}))
-            bucket = FieldManager(_OLD_UPDATES, "Update", version).entry(fields, entry.get("time", ""))
-            entries = sort([bucket, *(item for item in entries if item is not first and item is not entry)])
-            buckets[version], excess = bucket, excess - 1
-    return entries
+            break
+        if version not in first:
+            first[version] = name
+            continue
+        bucket = FieldManager(_OLD_UPDATES, "Update", version)
+        bucket_name = identifier(bucket.entry({}, ""))
+        merged = capped[bucket_name] if bucket_name in capped else capped.pop(first[version])
+        fields = union(entry.get("fieldsV1", {}), merged.get("fieldsV1", {}))
+        capped[bucket_name] = bucket.entry(fields, entry.get("time", ""))
+        del capped[name]
+        excess -= 1
+    return capped
 
 
-def after_scale(entries: list[Object], path: FieldPath, who: FieldManager) -> list[Object]:
-    """Return the entries after a change of the replicas, at this path, through the scale subresource.
+def after_scale(entries: list[Object], path: FieldPath, who: FieldManager, *, changed: bool) -> list[Object]:
+    """Return the entries after a write of the replicas, at this path, through the scale subresource.
 
-    As on a real server, it is recorded only if the replicas have an owner, and without a time.
+    As on a real server, it is recorded only if the replicas have an owner, and without a time. A write that changes
+    nothing gives an owner by updates an entry of its own for the replicas.
     """
-    if not any(contains(entry.get("fieldsV1", {}), path) for entry in entries):
-        return entries
-    fields: Tree = {}
-    for element in reversed(path):
-        fields = {element: fields}
-    time = next((entry.get("time", "") for entry in entries if who.owns(entry)), "")
-    reduced = [(entry, difference(entry.get("fieldsV1", {}), fields)) for entry in entries if not who.owns(entry)]
-    return sort(
-        [*({**entry, "fieldsV1": remaining} for entry, remaining in reduced if remaining), who.entry(fields, time)]
-    )
+    fields, current = tree_of(path), {identifier(entry): entry for entry in entries}
+    owned = False
+    after: list[Object] = []
+    for entry in current.values():
+        if not contains(entry.get("fieldsV1", {}), path):
+            after.append(entry)
+            continue
+        owned = True
+        if not changed and entry.get("operation") == "Apply":
+            after.append(entry)
+            continue
+        if remaining := difference(entry.get("fieldsV1", {}), fields):
+            after.append({**entry, "fieldsV1": remaining})
+        if not changed:
+            after.append({name: value for name, value in entry.items() if name != "time"} | {"fieldsV1": fields})
+    return sort([*after, who.entry(fields, "")] if owned and changed else after)
 
 
 def sort(entries: list[Object]) -> list[Object]:

@@ -31,7 +31,7 @@ class MergeRule:
     key_defaults: tuple[tuple[str, object], ...] = ()
     """Server-side apply: defaults of keys that items may omit."""
     declared: frozenset[str] | None = None
-    """Server-side apply: the fields of a map with further entries, which are fields even if they have members."""
+    """Server-side apply: the fields of a map with further entries; of the items, if it is the rule of a list."""
 
     def extensions(self) -> dict[str, object]:
         """Return the rule as the `x-kubernetes-*` members of an OpenAPI schema."""
@@ -48,6 +48,30 @@ class MergeRule:
         return out
 
 
+ENTRIES = MergeRule(declared=frozenset())
+"""Rule of a map without declared fields."""
+
+
+def is_atomic(rule: MergeRule | None) -> bool:
+    """Report whether a map is one field."""
+    return rule is not None and rule.list_type == "atomic"
+
+
+def is_merged(rule: MergeRule | None) -> bool:
+    """Report whether the items of a list are fields."""
+    return rule is not None and rule.list_type in ("map", "set")
+
+
+def has_leaf_items(rule: MergeRule | None) -> bool:
+    """Report whether an item is one field, whose members have no owners."""
+    return rule is not None and (rule.list_type == "set" or rule.atomic_items)
+
+
+def is_entry(field: str, rule: MergeRule | None) -> bool:
+    """Report whether a member of a map is an entry, not a declared field."""
+    return rule is not None and rule.declared is not None and field not in rule.declared
+
+
 def _by(key: str, *more: str, retain_keys: bool = False) -> MergeRule:
     defaults = (("protocol", "TCP"),) if "protocol" in more else ()
     return MergeRule(
@@ -61,6 +85,7 @@ def _by(key: str, *more: str, retain_keys: bool = False) -> MergeRule:
 
 
 _NAME = _by("name")
+_REFERENCE = replace(_NAME, key_defaults=(("name", ""),))
 _TYPE = _by("type")
 _IP = _by("ip")
 _MAP_TYPE = MergeRule(list_type="map", map_keys=("type",))
@@ -77,7 +102,7 @@ _ROWS: dict[str, dict[str, MergeRule]] = {
     },
     "PodSpec": {
         **dict.fromkeys(("containers", "ephemeralContainers", "initContainers"), _NAME),
-        **dict.fromkeys(("imagePullSecrets", "schedulingGates"), _NAME), "hostAliases": _IP,
+        "imagePullSecrets": _REFERENCE, "schedulingGates": _NAME, "hostAliases": _IP,
         **dict.fromkeys(("resourceClaims", "volumes"), _by("name", retain_keys=True)),
         "topologySpreadConstraints": _by("topologyKey", "whenUnsatisfiable"),
         "readinessGates": _ATOMIC, "tolerations": _ATOMIC,

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import msgspec
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
-from clientgo.meta.apply.mergerules import MergeRule, field_rule, merge_rule
+from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, field_rule, merge_rule
 from clientgo.meta.classes.check import has_fields
 from clientgo.meta.classes.hints import bare_type, unwrap
 from clientgo.meta.classes.wire import wire_type
@@ -49,11 +49,12 @@ class TypeRules:
                 owner = _item(hint)
                 hints = _hints(owner) if isinstance(owner, type) else {}
                 if name not in hints:
-                    return None
+                    return None if hints else ENTRIES
                 hint = hints[name]
                 rule = field_rule(owner.__name__, name, _built_in_name(_item(bare_type(hint))))
             hint, metas, _ = unwrap(hint)
-        return _declared([*metas, *_of_class(hint)]) or rule
+        is_open = _is_mapping(hint) or not (isinstance(item := _item(hint), type) and _hints(item))
+        return _declared([*metas, *_of_class(hint)]) or rule or (ENTRIES if is_open else None)
 
 
 def _is_mapping(hint: Any) -> bool:
