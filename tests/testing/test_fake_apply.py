@@ -300,7 +300,7 @@ def test_part_of_which_a_field_was_updated_leaves_with_its_applier(
 
     writer = Writer(manager="one", at=0, rules=rules_of(cls, cls.__name__))
     live = applied({}, written(first), writer, force=False)
-    ((field, parts),) = first.items()
-    changed = [change, *parts[1:]] if isinstance(parts, list) else {**parts, "k": change}
+    ((field, value),) = first.items()
+    changed = [change, *value[1:]] if isinstance(value, list) else {**value, "k": change}
     live = updated(live, {**live, "spec": {field: changed}}, Writer(manager="two", at=0, rules=writer.rules))
     assert applied(live, written(second), writer, force=False)["spec"] == second

@@ -10,7 +10,7 @@ from typing import Any
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.managedfields import FieldManager, ManagedType
 from clientgo.meta.apply.mergerules import ENTRIES, MergeRule
-from clientgo.meta.apply.pruning import View
+from clientgo.meta.apply.pruning import VersionView
 from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
 from clientgo.meta.apply.serverside import apply as apply_config
 from clientgo.meta.patches import PatchError, UnmergeablePatch, jsonpatch, strategic
@@ -36,12 +36,12 @@ def managed_type(resource: Resource, subresource: str, conversions: Conversions 
     ignored = strategy_of(resource, subresource).ignored_fields(resource)
     if not resource.custom:
         views = {
-            version: View(rules_of_kind(version, resource.kind), partial(in_version, resource, version), ignored)
+            version: VersionView(rules_of_kind(version, resource.kind), partial(in_version, resource, version), ignored)
             for version in versions_of(resource)
         }
         return ManagedType(rules_of(resource), zero_value(resource.api_version, resource.kind), ignored, views)
     views = {
-        version: View(
+        version: VersionView(
             schema_rules(schema or _NO_SCHEMA),
             partial(in_version, resource, version, conversions=conversions),
             # As on a real server, writes to the main resource ignore nothing in other versions.

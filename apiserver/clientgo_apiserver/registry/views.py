@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from clientgo.errors import Restorable
 from clientgo_apiserver.apiextensions.structural import apply_defaults, prune, whole_numbers
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.steps import run_step
@@ -88,11 +89,11 @@ async def to_storage(resource: Resource, obj: Object, request: HTTPRequest | Non
 
 def _read_back(schema: Object | None, obj: Object) -> Object:
     """Return a custom object as it is read from the storage: with whole numbers, completed by the schema if given."""
-    whole = {
+    normalized = {
         field: whole_numbers(child) if field != "metadata" and child.__class__ is not str else child
         for field, child in obj.items()
     }
-    completed: Object = apply_defaults(schema, whole)
+    completed: Object = apply_defaults(schema, normalized)
     return completed
 
 
@@ -171,7 +172,7 @@ Conversions = Sequence[tuple[Object, str, Object]]
 """Objects with a version, and what a webhook converted them to."""
 
 
-class ConversionNeeded(Exception):
+class ConversionNeeded(Restorable, Exception):
     """A webhook has to convert an object before a step can go on."""
 
     def __init__(self, obj: Object, api_version: str) -> None:
@@ -189,8 +190,8 @@ def in_version(resource: Resource, api_version: str, obj: Object, conversions: C
     if obj["apiVersion"] == api_version:
         return obj
     if resource.converter is not None:
-        found = (new for old, version, new in conversions if version == api_version and old == obj)
-        if (converted := next(found, None)) is None:
+        matches = (new for old, version, new in conversions if version == api_version and old == obj)
+        if (converted := next(matches, None)) is None:
             raise ConversionNeeded(obj, api_version)
         return converted
     (_, to_stored), (from_stored, _) = (

@@ -24,13 +24,13 @@ _UNMANAGED_META = frozenset(
 
 def managed(obj: dict[str, Any], ignored: tuple[FieldPath, ...] = ()) -> dict[str, Any]:
     """Return the object without the fields that no manager owns, and without the ignored ones."""
-    whole = {path[0] for path in ignored if len(path) == 1}
+    top_level = {path[0] for path in ignored if len(path) == 1}
     fields = {
         field: value
         for field, value in obj.items()
-        if field not in ("apiVersion", "kind", "metadata") and field not in whole
+        if field not in ("apiVersion", "kind", "metadata") and field not in top_level
     }
-    if "metadata" not in whole:
+    if "metadata" not in top_level:
         metadata = obj.get("metadata") or {}
         # Always there, so that no manager owns the field itself.
         fields["metadata"] = {field: value for field, value in metadata.items() if field not in _UNMANAGED_META}
@@ -66,8 +66,8 @@ def _members(value: dict[str, Any], rule: MergeRule | None, rules: MergeRules, p
 
 def _items(values: list[Any], rule: MergeRule, rules: MergeRules, path: FieldPath) -> Iterator[Any]:
     leaves = has_leaf_items(rule)
-    for element, (item, *others) in _by_element(values, rule).items():
-        members = {} if leaves or others or not isinstance(item, dict) else dict(_members(item, rule, rules, path))
+    for element, (item, *duplicates) in _by_element(values, rule).items():
+        members = {} if leaves or duplicates or not isinstance(item, dict) else dict(_members(item, rule, rules, path))
         yield element, {".": {}, **members} if members else {}
 
 
@@ -151,16 +151,16 @@ def _compare(old: Any, new: Any, rules: MergeRules, path: FieldPath) -> _Nodes:
     """Compare values that differ, of which one may be absent: null is of the type of the other."""
     rule = rules(path)
     sides = (old, new)
-    parts: list[tuple[str, _Nodes]] | None = None
+    differences: list[tuple[str, _Nodes]] | None = None
     if not is_atomic(rule) and any(isinstance(side, dict) and side for side in sides):
         before, after = (side if isinstance(side, dict) else {} for side in sides)
-        parts = [*_different_members(before, after, rules, path)]
+        differences = [*_different_members(before, after, rules, path)]
     elif rule is not None and is_merged(rule) and any(isinstance(side, list) and side for side in sides):
-        parts = [*_different_items(_by_element(old, rule), _by_element(new, rule), rule, rules, path)]
-    changed = {element: come for element, (come, _) in parts or () if come is not None}
-    removed = {element: gone for element, (_, gone) in parts or () if gone is not None}
-    # Of two types, the one without parts is one field, whose value differs.
-    leaf = parts is None or any(_is_leaf(side, rule) for side in sides)
+        differences = [*_different_items(_by_element(old, rule), _by_element(new, rule), rule, rules, path)]
+    changed = {element: come for element, (come, _) in differences or () if come is not None}
+    removed = {element: gone for element, (_, gone) in differences or () if gone is not None}
+    # Of two types, the one without members is one field, whose value differs.
+    leaf = differences is None or any(_is_leaf(side, rule) for side in sides)
     return (
         node_of(changed, member=old is _ABSENT or (leaf and new is not _ABSENT)),
         node_of(removed, member=new is _ABSENT),

@@ -150,9 +150,9 @@ def with_atomic_fields(tree: Tree, rules: MergeRules, path: FieldPath = ()) -> T
     changed: Tree = {}
     for element, node in tree.items():
         if node:
-            place = (*path, element[2:]) if element[:2] == "f:" else path
-            whole = _is_whole(element, node, rules(place))
-            below = {} if whole else with_atomic_fields(node, rules, place)
+            field_path = (*path, element[2:]) if element[:2] == "f:" else path
+            is_one_field = _is_whole(element, node, rules(field_path))
+            below = {} if is_one_field else with_atomic_fields(node, rules, field_path)
             if below is not node:
                 changed[element] = below
     return {**tree, **changed} if changed else tree

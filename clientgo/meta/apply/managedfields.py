@@ -22,7 +22,7 @@ from clientgo.meta.apply.fieldsets import (
     union,
     with_atomic_fields,
 )
-from clientgo.meta.apply.pruning import View
+from clientgo.meta.apply.pruning import VersionView
 from clientgo.meta.jsonvalues import html_escaped, same
 
 Object = dict[str, Any]
@@ -43,16 +43,16 @@ class ManagedType:
     """The empty object. Its fields have no owner: Go's structs always have them."""
     ignored: tuple[FieldPath, ...] = ()
     """Fields that writes do not change: the status, or all but the status."""
-    views: Mapping[str, View] | None = None
+    views: Mapping[str, VersionView] | None = None
     """Versions of the kind by apiVersion; by default, objects are the same in all versions."""
     strict: bool = False
     """True if an unknown version is an error; else its entries are dropped."""
-    _view: View = field(init=False, repr=False, compare=False)
+    _view: VersionView = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_view", View(self.rules, _unchanged, self.ignored))
+        object.__setattr__(self, "_view", VersionView(self.rules, _unchanged, self.ignored))
 
-    def at(self, api_version: str) -> View | None:
+    def at(self, api_version: str) -> VersionView | None:
         """Return the view of a version, the same one each time; None if the version is unknown."""
         return self._view if self.views is None else self.views.get(api_version)
 
@@ -113,7 +113,7 @@ class Changes:
     def __init__(self, old: Object, new: Object, kind: ManagedType) -> None:
         self._states = (old, new)
         self._kind = kind
-        self._found: dict[View | None, Comparison] = {None: Comparison({}, {})}
+        self._found: dict[VersionView | None, Comparison] = {None: Comparison({}, {})}
 
     def at(self, api_version: str) -> Comparison:
         """Return the differences in a version; none if it is unknown."""
@@ -183,7 +183,7 @@ def _after_update(
     entries: list[Object], changes: Changes, who: FieldManager, kind: ManagedType, *, time: str
 ) -> list[Object]:
     current = current_entries(entries, kind)
-    updated = {name: left for name, entry in current.items() if (left := changes.left(entry)) is not None}
+    updated = {name: reduced for name, entry in current.items() if (reduced := changes.left(entry)) is not None}
     changed = changes.at(who.api_version).changed
     if changed:
         entry = who.entry(changed, time)

@@ -23,7 +23,7 @@ Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class VersionView:
     """One version of a kind: its merge rules, the conversion of an object to it, and the fields that writes ignore."""
 
     rules: MergeRules
@@ -44,7 +44,7 @@ class View:
         return pruned
 
 
-def prune(merged: Object, last: Tree, at: View, owned: Iterable[tuple[View, Tree]]) -> Object:
+def prune(merged: Object, last: Tree, at: VersionView, owned: Iterable[tuple[VersionView, Tree]]) -> Object:
     """Return the object, in the version `at`, without the fields of `last` that nobody owns any more.
 
     `owned` has the sets of all managers, by version; that of `at` comes first. An item of a list and an entry of a map
@@ -54,8 +54,8 @@ def prune(merged: Object, last: Tree, at: View, owned: Iterable[tuple[View, Tree
     source, pruned = merged, at.without(merged, last)
     for view, tree in owned:
         source, pruned = view.convert(source), view.convert(pruned)
-        kept = union(view.fields(pruned), view.named(tree))
-        pruned = view.without(source, difference(view.fields(source), kept))
+        owned_fields = union(view.fields(pruned), view.named(tree))
+        pruned = view.without(source, difference(view.fields(source), owned_fields))
     remaining = at.fields(at.convert(pruned))
     # What the applier did not own stays.
     return at.without(merged, intersection(difference(at.fields(merged), remaining), last))

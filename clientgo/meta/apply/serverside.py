@@ -31,7 +31,7 @@ from clientgo.meta.apply.managedfields import (
     sort,
 )
 from clientgo.meta.apply.mergerules import MergeRule, has_leaf_items, is_atomic, is_merged
-from clientgo.meta.apply.pruning import View, prune
+from clientgo.meta.apply.pruning import VersionView, prune
 from clientgo.meta.jsonvalues import html_escaped, same
 
 BEFORE_FIRST_APPLY = "before-first-apply"
@@ -72,20 +72,20 @@ def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *,
     if live and not entries:
         first = FieldManager(BEFORE_FIRST_APPLY, "Update", who.api_version, who.subresource)
         entries = first_entries(live, first, kind, time=time)
-    others = current_entries(entries, kind)
-    mine = others.pop(identifier(who.entry({}, "")), {})
+    other_entries = current_entries(entries, kind)
+    mine = other_entries.pop(identifier(who.entry({}, "")), {})
     applied = _fields_of(config, kind)
-    merged = _pruned(merge(live, config, kind.rules, ()), mine, (who.api_version, applied), others, kind)
+    merged = _pruned(merge(live, config, kind.rules, ()), mine, (who.api_version, applied), other_entries, kind)
     changes = Changes(live, merged, kind)
     if not force:
         allowed = _last_applied(live, kind) if who.name == _KUBECTL else {}
-        _raise_conflicts(others, changes, allowed)
-    left = [remaining for entry in others.values() if (remaining := changes.left(entry)) is not None]
+        _raise_conflicts(other_entries, changes, allowed)
+    reduced = [remaining for entry in other_entries.values() if (remaining := changes.left(entry)) is not None]
     # As on a real server, an apply that changes nothing does not set a time; what is ignored here counts there.
     when = mine.get("time", "") if live and same(managed(live), managed(merged)) else time
     if who.name == _KUBECTL:
         merged = _with_last_applied(merged, config)
-    return Applied(merged, sort([*left, *([who.entry(applied, when)] if applied else [])]))
+    return Applied(merged, sort([*reduced, *([who.entry(applied, when)] if applied else [])]))
 
 
 def _fields_of(obj: Object, kind: ManagedType) -> Tree:
@@ -93,25 +93,27 @@ def _fields_of(obj: Object, kind: ManagedType) -> Tree:
     return {element: node for element, node in fields.items() if node or element != "f:metadata"}
 
 
-def _pruned(merged: Object, mine: Object, applied: tuple[str, Tree], others: Entries, kind: ManagedType) -> Object:
+def _pruned(
+    merged: Object, mine: Object, applied: tuple[str, Tree], other_entries: Entries, kind: ManagedType
+) -> Object:
     """Return the merged object without what this manager applied before and nobody owns now."""
     (version, fields), last = applied, mine.get("fieldsV1", {})
     last_version = mine.get("apiVersion", version)
     at, current = kind.at(last_version), kind.at(version)
     if at is None or current is None or (at is current and not difference(last, fields)):
         return merged  # nothing is missing
-    owned: dict[View, Tree] = {at: {}, current: union(fields, _NAME)}
-    for entry in others.values():
+    owned: dict[VersionView, Tree] = {at: {}, current: union(fields, _NAME)}
+    for entry in other_entries.values():
         view = kind.at(entry.get("apiVersion", ""))
         if view is not None:
             owned[view] = union(owned.get(view, {}), entry.get("fieldsV1", {}))
     return current.convert(prune(at.convert(merged), last, at, owned.items()))
 
 
-def _raise_conflicts(others: Entries, changes: Changes, allowed: Tree) -> None:
+def _raise_conflicts(other_entries: Entries, changes: Changes, allowed: Tree) -> None:
     conflicts = [
         (name, entry, path)
-        for name, entry in sorted(others.items())
+        for name, entry in sorted(other_entries.items())
         for path in paths(intersection(entry.get("fieldsV1", {}), changes.at(entry.get("apiVersion", "")).changed))
         if not contains(allowed, path)
     ]

@@ -15,10 +15,10 @@ from tests.meta.apply.shapes import OBJECTS, rules
 
 @given(OBJECTS, OBJECTS)
 def test_what_one_direction_adds_the_other_removes_and_modified_fields_are_the_same(old: Any, new: Any) -> None:
-    there, back = compare(old, new, rules), compare(new, old, rules)
-    added_there, added_back = back.removed, there.removed
-    assert set(paths(added_there)) <= set(paths(there.changed))
-    assert difference(there.changed, added_there) == difference(back.changed, added_back)
+    forth, back = compare(old, new, rules), compare(new, old, rules)
+    added_forth, added_back = back.removed, forth.removed
+    assert set(paths(added_forth)) <= set(paths(forth.changed))
+    assert difference(forth.changed, added_forth) == difference(back.changed, added_back)
     assert not any(compare(old, old, rules))
 
 

@@ -14,7 +14,7 @@ from clientgo.meta.apply.managedfields import (
     present_entries,
 )
 from clientgo.meta.apply.mergerules import MergeRule
-from clientgo.meta.apply.pruning import View
+from clientgo.meta.apply.pruning import VersionView
 from clientgo.meta.apply.serverside import apply
 from tests.meta.apply.shapes import rules
 
@@ -52,7 +52,7 @@ def test_later_one_of_two_entries_with_one_identity_counts() -> None:
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_entries_of_unknown_versions_are_dropped_or_end_field_management(strict: bool) -> None:
-    kind = ManagedType(rules, views={"v1": View(rules, lambda obj: obj)}, strict=strict)
+    kind = ManagedType(rules, views={"v1": VersionView(rules, lambda obj: obj)}, strict=strict)
     entries = [entry("u", {"f:one": {}}), entry("v", {"f:one": {}}, version="v0")]
     assert update(entries, {"one": 1}, {"one": 1}, kind=kind) == ([] if strict else entries[:1])
     live = {"metadata": {"managedFields": entries}, "one": 1}

@@ -9,13 +9,13 @@ from clientgo.meta.apply.comparison import field_set
 from clientgo.meta.apply.fieldsets import FieldPath, items, paths
 from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update
 from clientgo.meta.apply.mergerules import is_entry, is_merged
-from clientgo.meta.apply.pruning import View, prune
+from clientgo.meta.apply.pruning import VersionView, prune
 from clientgo.meta.apply.serverside import Applied, apply
 from tests.meta.apply.shapes import OBJECTS, PLAIN, rules
 
 Paths = set[FieldPath]
 KIND = ManagedType(rules)
-VIEW = View(rules, lambda obj: obj)
+VIEW = VersionView(rules, lambda obj: obj)
 
 
 def applied(live: Any, config: Any, name: str, *, force: bool = True) -> Any:
@@ -61,14 +61,16 @@ def fields_of(value: Any) -> Paths:
     return named(set(paths(field_set(value, rules))))
 
 
-def without(value: Any, gone: Paths, at: FieldPath = (), place: FieldPath = ()) -> Any:
-    rule = rules(place)
+def without(value: Any, gone: Paths, at: FieldPath = (), field_path: FieldPath = ()) -> Any:
+    rule = rules(field_path)
     if isinstance(value, dict):
-        kept = {field: child for field, child in value.items() if (*at, f"f:{field}") not in gone}
-        return {field: without(child, gone, (*at, f"f:{field}"), (*place, field)) for field, child in kept.items()}
+        remaining = {field: child for field, child in value.items() if (*at, f"f:{field}") not in gone}
+        return {
+            field: without(child, gone, (*at, f"f:{field}"), (*field_path, field)) for field, child in remaining.items()
+        }
     if isinstance(value, list) and rule is not None and is_merged(rule):
         elements = items(value, rule)
-        return [without(item, gone, (*at, name), place) for name, item in elements if (*at, name) not in gone]
+        return [without(item, gone, (*at, name), field_path) for name, item in elements if (*at, name) not in gone]
     return value
 
 
@@ -137,12 +139,12 @@ def test_item_or_entry_belongs_to_whoever_applied_it_and_a_struct_to_whoever_has
 
 
 def test_last_set_is_read_in_its_version_and_others_in_theirs() -> None:
-    def renamed(old: str, new: str, version: str) -> View:
+    def renamed(old: str, new: str, version: str) -> VersionView:
         def convert(obj: Any) -> Any:
             out = {new if field == old else field: value for field, value in obj.items()}
             return {**out, "apiVersion": version}
 
-        return View(lambda _: None, lambda obj: obj if obj["apiVersion"] == version else convert(obj))
+        return VersionView(lambda _: None, lambda obj: obj if obj["apiVersion"] == version else convert(obj))
 
     views = {"v1": renamed("size", "replicas", "v1"), "v2": renamed("replicas", "size", "v2")}
     kind = ManagedType(lambda _: None, views=views)

@@ -117,19 +117,19 @@ class Strategy:
 
 
 class StatusStrategy(Strategy):
-    """Strategy of the status of built-in kinds; it may change metadata except for the fields in `kept`."""
+    """Strategy of the status of built-in kinds; it may change metadata except for the fields in `unchanged`."""
 
-    def __init__(self, *kept: str) -> None:
-        self._kept = kept
+    def __init__(self, *unchanged: str) -> None:
+        self._unchanged = unchanged
 
     def ignored_fields(self, _: Resource) -> tuple[FieldPath, ...]:
         """Return the paths of the spec and of the metadata that do not change."""
-        return (("spec",), *(("metadata", field) for field in self._kept))
+        return (("spec",), *(("metadata", field) for field in self._unchanged))
 
     def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
         """Return the old object with the new status and metadata."""
         meta = new["metadata"]
-        for field in self._kept:
+        for field in self._unchanged:
             meta = with_field(meta, old["metadata"], field)
         return {**with_field(old, new, "status"), "metadata": meta}
 
