@@ -8,3 +8,11 @@ def go_float(value: float) -> str:
     if 1e-4 <= abs(value) < 1e6:
         return repr(value)
     return next(text for text in (f"{value:.{digits}e}" for digits in range(18)) if float(text) == value)
+
+
+QUANTITY_ERRORS = {
+    "form": "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    "number": "unable to parse numeric part of quantity",
+    "suffix": "unable to parse quantity's suffix",
+}
+"""Messages of the parser of quantities, by the invalid part."""

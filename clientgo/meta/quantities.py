@@ -7,15 +7,25 @@ JSON a quantity may also be a number (`cpu: 2`), which the built-in types hold a
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import reduce
 from math import ceil
 from typing import Any, get_args
 
+from clientgo.errors import Restorable
 from clientgo.meta import constraints
 
-# An exponent of more than two digits exceeds Kubernetes' range, and would be expensive.
-_FORM = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([eE][+-]?[0-9]{1,2})|([numkMGTPE]|[KMGTPE]i)?)")
-_DECIMAL = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
-_BINARY = {"": 0, "Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
+_FORM = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[-+]?[0-9]*)")
+_EXPONENT = re.compile("[eE][+-]?[0-9]+")
+_SCALES = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_SUFFIXES = {scale: suffix for suffix, scale in _SCALES.items()}
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_SMALLEST, _LARGEST = 10**9, 2**63 - 1
+"""Parts of one that amounts are rounded up to, and the largest binary amount."""
+# Kubernetes computes with 64-bit integers if the digits fit, and only then keeps a text that is not canonical. A unit
+# of 1024 leaves fewer digits, by the power.
+_FAST_DIGITS, _FAST_BINARY_DIGITS = 18, (14, 11, 8, 5, 2, -1, -4)
+# Kubernetes computes numbers of any size. These bound the cost, and the digits that Python prints.
+_MAX_DIGITS, _MAX_EXPONENT, _MAX_SHOWN = 1000, 999, 100
 _FIELDS = {
     "ResourceRequirements": "limits requests", "VolumeResourceRequirements": "limits requests",
     "ResourceQuotaSpec": "hard", "ResourceQuotaStatus": "hard used",
@@ -34,78 +44,134 @@ QUANTITY_FIELDS: Mapping[str, frozenset[str]] = {name: frozenset(fields.split())
 """Go type → JSON fields that are quantities, or maps or lists of them; generated types declare strings."""
 
 
+class InvalidQuantity(Restorable, ValueError):
+    """A text that is not a quantity; `part` is what is invalid: the `form`, the `suffix` or the `number`."""
+
+    def __init__(self, text: str, part: str, expected: str) -> None:
+        """Describe the text; `expected` completes the message."""
+        shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+        super().__init__(f"invalid quantity {shown!r}: expected {expected}")
+        self.part = part
+
+
 class ParsedQuantity:
-    """An amount, and whether its notation is in powers of 1024.
+    """An amount, and its notation: `decimal` (5M), `binary` (5Mi) or `exponent` (5e6).
+
+    `kept` is the text as the server stores it, if that is the one that was parsed; or else empty. `integer` is True if
+    Kubernetes has the amount as a 64-bit integer.
 
     Raises:
-        ValueError: the text is not a quantity.
+        InvalidQuantity: the text is not a quantity.
     """
 
-    __slots__ = ("binary", "value")
+    __slots__ = ("integer", "kept", "notation", "value")
 
     def __init__(self, text: Any) -> None:
         """Parse a string or a number."""
-        match = _FORM.fullmatch(str(text))
+        text = as_text(text)
+        match = _FORM.fullmatch(text) if text else None
         if match is None:
-            raise ValueError(f"invalid quantity {text!r}: expected a number with a suffix such as m, k, Mi or Gi")
-        number, exponent, suffix = Fraction(match[1]), match[2], match[3] or ""
-        self.binary = suffix.endswith("i")
-        if exponent:
-            self.value = number * Fraction(10) ** int(exponent[1:])
-        elif self.binary:
-            self.value = number * 1024 ** _BINARY[suffix]
+            raise InvalidQuantity(text, "form", "a number with a suffix such as m, k, Mi or Gi")
+        sign, whole, decimals, suffix = match[1], match[2].lstrip("0"), match[3] or "", match[4]
+        digits = (whole or "0") + decimals
+        if len(digits) > _MAX_DIGITS:
+            raise InvalidQuantity(text, "number", f"at most {_MAX_DIGITS} digits, got {len(digits)}")
+        self.notation, power = _read_suffix(text, suffix)
+        number = int(digits)
+        binary = self.notation == "binary"
+        scale = -len(decimals) if binary else power - len(decimals)
+        capacity = (_FAST_BINARY_DIGITS[power] if not decimals else 0) if binary else _FAST_DIGITS
+        fast = capacity >= len(digits) and scale >= -9
+        if not (fast or match[2] or decimals):
+            raise InvalidQuantity(text, "number", "a digit")
+        size = Fraction(number * 1024**power, 10 ** len(decimals)) if binary else _scaled(number, scale)
+        size = Fraction(ceil(size * _SMALLEST), _SMALLEST)
+        if binary:
+            size = min(size, Fraction(_LARGEST))
+            self.notation = "decimal" if 0 < size < 1 else "binary"
+            canonical_digits = number % 8 != 0
         else:
-            self.value = number * Fraction(1000) ** _DECIMAL[suffix]
+            canonical_digits = scale % 3 == 0 and digits[0] != "0" and not digits.endswith("000")
+        self.value = -size if sign == "-" else size
+        self.integer = fast and scale >= 0 and size <= _LARGEST
+        self.kept = text if fast and canonical_digits else ""
 
     def __repr__(self) -> str:
         return f"<ParsedQuantity {self}>"
 
     def __str__(self) -> str:
-        if self.binary and abs(self.value) >= 1024 and self.value.denominator == 1:
-            return _shortest(self.value, Fraction(1024), _BINARY)
-        # As in Kubernetes, rounded up to a billionth.
-        return _shortest(Fraction(ceil(self.value * 10**9), 10**9), Fraction(1000), _DECIMAL)
+        if self.kept:
+            return self.kept
+        if self.notation == "binary" and abs(self.value) >= 1024 and self.value.denominator == 1:
+            amount, power = _without_factor(self.value.numerator, 1024)
+            return f"{amount}{_BINARY[power] if power < len(_BINARY) else ''}"
+        amount, exponent = _without_factor((self.value * _SMALLEST).numerator, 10)
+        exponent -= 9
+        amount, exponent = amount * 10 ** (exponent % 3), exponent - exponent % 3
+        if not amount or not exponent:
+            return str(amount)
+        return f"{amount}e{exponent}" if self.notation == "exponent" else f"{amount}{_SUFFIXES.get(exponent, '')}"
+
+    def plus(self, other: "ParsedQuantity", sign: int = 1) -> "ParsedQuantity":
+        """Return the sum, or with -1 the difference; it has the notation of the first part unless that is zero."""
+        result = ParsedQuantity.__new__(ParsedQuantity)
+        result.notation = self.notation if self.value else other.notation
+        result.value = self.value + sign * other.value
+        result.integer = self.integer and other.integer and abs(result.value) <= _LARGEST
+        result.kept = ""
+        return result
 
 
-def canonical(text: str) -> str:
+def as_text(value: Any) -> str:
+    """Return a string as it is, and a number as JSON has it."""
+    return value if isinstance(value, str) else str(value).replace("e-0", "e-")
+
+
+def _read_suffix(text: str, suffix: str) -> tuple[str, int]:
+    """Return the notation that a suffix has, and the power of 10, or of 1024."""
+    if suffix in _SCALES:
+        return "decimal", _SCALES[suffix]
+    if suffix in _BINARY:
+        return "binary", _BINARY.index(suffix)
+    if _EXPONENT.fullmatch(suffix) is None:
+        raise InvalidQuantity(text, "suffix", "a suffix such as m, k, Mi, Gi or e3")
+    digits = suffix[1:].lstrip("+-").lstrip("0")
+    if len(digits) > len(str(_MAX_EXPONENT)):
+        raise InvalidQuantity(text, "suffix", f"an exponent of at most {_MAX_EXPONENT}")
+    return "exponent", -int(digits or "0") if suffix[1] == "-" else int(digits or "0")
+
+
+def _scaled(number: int, power: int) -> Fraction:
+    return Fraction(number * 10**power) if power >= 0 else Fraction(number, 10**-power)
+
+
+def _without_factor(number: int, factor: int) -> tuple[int, int]:
+    """Return the number without this factor, and how often it was contained."""
+    times = 0
+    while number and number % factor == 0:
+        number, times = number // factor, times + 1
+    return number, times
+
+
+def canonical(text: str, *, thousandths: bool = False) -> str:
     """Return a quantity as the server writes it: unchanged if its digits fit its suffix, else with another suffix.
 
+    With `thousandths` it is rounded up to them, as the amounts of resources are.
+
     Raises:
-        ValueError: the text is not a quantity.
+        InvalidQuantity: the text is not a quantity.
     """
-    amount, match = ParsedQuantity(text), _FORM.fullmatch(text)
-    assert match is not None, "it has been parsed"
-    number, exponent, suffix = match[1].lstrip("+-"), match[2], match[3] or ""
-    integer_digits, _, decimals = number.partition(".")
-    digits = (integer_digits.lstrip("0") or "0") + decimals
-    if suffix.endswith("i"):
-        unchanged = "." not in number and int(integer_digits) % 8 != 0
-    else:
-        scale = (int(exponent[1:]) if exponent else 3 * _DECIMAL[suffix]) - len(decimals)
-        unchanged = scale % 3 == 0 and digits[0] != "0" and not digits.endswith("000")
-    if unchanged or text == "0":
-        return text
-    text_form = str(amount)
-    if exponent and text_form[-1] in _DECIMAL:
-        return f"{text_form[:-1]}e{3 * _DECIMAL[text_form[-1]]}"
-    return text_form
+    parsed = ParsedQuantity(text)
+    if thousandths and (parsed.value * 1000).denominator != 1:
+        size = Fraction(ceil(abs(parsed.value) * 1000), 1000)
+        parsed.value, parsed.kept = -size if parsed.value < 0 else size, ""
+    return str(parsed)
 
 
 def total(quantities: Iterable[ParsedQuantity]) -> ParsedQuantity:
-    """Return the sum; 0 for no parts."""
-    result = ParsedQuantity("0")
-    for part in quantities:
-        result.binary = part.binary if not result.value else result.binary
-        result.value += part.value
-    return result
-
-
-def _shortest(value: Fraction, base: Fraction, suffixes: dict[str, int]) -> str:
-    for suffix, power in sorted(suffixes.items(), key=lambda item: -item[1]):
-        scaled = value / base**power
-        if scaled.denominator == 1 and (scaled or not power):
-            return f"{scaled.numerator}{suffix}"
-    raise AssertionError("billionths are whole")
+    """Return the sum: the part itself if there is one, 0 for none."""
+    parts = iter(quantities)
+    return reduce(ParsedQuantity.plus, parts, next(parts, ParsedQuantity("0")))
 
 
 _DECLARED = get_args(constraints.Quantity)[1]

@@ -8,7 +8,7 @@ from clientgo.meta import jsonpath
 from clientgo.meta.listwatch import at_least, compare_resource_versions
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource
-from clientgo.meta.quantities import ParsedQuantity
+from clientgo.meta.quantities import InvalidQuantity, ParsedQuantity
 from clientgo.meta.selectors import SelectorError, parse_selector
 from clientgo.rest.request import Request, target_of
 from clientgo_apiserver.http.status import ApiFailure
@@ -84,14 +84,14 @@ def object_names(data: bytes) -> str:
 
 
 def quantities(data: bytes) -> str:
-    """Parse and print a quantity; the value is unchanged."""
+    """Parse and print a quantity; the value is unchanged, unless it needs a suffix beyond E, which Kubernetes omits."""
     try:
         quantity = ParsedQuantity(text_of(data))
     except ValueError as error:
-        return sentence(error, data, ValueError)
-    if ParsedQuantity(str(quantity)).value < quantity.value:
+        return sentence(error, data, InvalidQuantity)
+    if ParsedQuantity(str(quantity)).value != quantity.value and abs(quantity.value) < 10**21:
         raise Bug(f"{data!r} prints as {quantity}")
-    return f"binary: {quantity.binary}"
+    return quantity.notation
 
 
 DOCUMENT = {"spec": {"items": [{"type": "Ready", "n": 1}, {"type": "x"}], "a": None}, "status": {"replicas": 3}}

@@ -1,6 +1,7 @@
-"""Quantities given as numbers."""
+"""Quantities given as numbers, and their canonical form."""
 
 import json
+import pickle
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clientgo.kubernetes import types as built_in_types
 from clientgo.kubernetes.types.autoscaling_v2 import HorizontalPodAutoscaler
@@ -18,7 +21,7 @@ from clientgo.kubernetes.types.pods import PodTemplateSpec, ResourceRequirements
 from clientgo.kubernetes.types.storage_v1 import CSIStorageCapacity
 from clientgo.meta import EMPTY_MAP, Meta, ObjectMeta, Quantity, Undecodable, api_type, decode, from_dict, to_dict
 from clientgo.meta.codec import codec_for
-from clientgo.meta.quantities import QUANTITY_FIELDS
+from clientgo.meta.quantities import QUANTITY_FIELDS, InvalidQuantity, ParsedQuantity, canonical
 
 NO_RESOURCES = ResourceRequirements()
 
@@ -46,7 +49,7 @@ def workload(**spec: Any) -> dict[str, Any]:
 
 NUMBERS = [
     ("2", "2"), ("0", "0"), ("1000", "1k"), ("1024", "1024"), ("0.5", "500m"), ("2.0", "2"), ("1e3", "1k"),
-    ("1.5", "1500m"), ("-3", "-3"), ("1e-9", "1n"), ("123456789", "123456789"), ("2.5e9", "2500M"),
+    ("1.5", "1500m"), ("-3", "-3"), ("1e-9", "1e-9"), ("123456789", "123456789"), ("2.5e9", "2500M"),
 ]  # fmt: skip
 
 
@@ -133,3 +136,47 @@ def test_every_known_quantity_is_a_string_of_a_built_in_type() -> None:
             for field in fields:
                 hint = hints[names[field]]
                 assert str in (hint, *get_args(hint)), f"{name}.{field}"
+
+
+# Text, what a real server stores of it, and what it stores as the amount of a resource, if that is another text.
+STORED = [
+    ("5.Gi", "5.Gi", ""), ("+5Gi", "+5Gi", ""), ("05", "05", ""), ("1025Mi", "1025Mi", ""), ("1536Mi", "1536Mi", ""),
+    ("1024Mi", "1Gi", ""), ("0.5Ki", "512", ""), ("0.5m", "500u", "1m"), ("0.1n", "1n", "1m"), ("1.5n", "2n", "1m"),
+    ("-0.1n", "-1n", "-1m"), ("1500u", "1500u", "2m"), ("1000E", "1", ""), ("1E", "1E", ""), ("100000E", "100", ""),
+    ("410.279Ei", "9223372036854775807", ""), ("-9Ei", "-9223372036854775807", ""), ("5Pi", "5Pi", ""),
+    ("Mi", "0", ""), (".", "0", ""), ("-", "0", ""), ("0e-20", "0", ""), ("1e3", "1e3", ""), ("1e4", "10e3", ""),
+    ("1E4", "10e3", ""), ("10e-1", "1", ""), ("1e300", "1e300", ""), ("163000e0", "163e3", ""), ("1.0", "1", ""),
+    ("12345678901234567890", "12345678901234567890", ""), ("1e-30", "1e-9", "1e-3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "stored", "amount"), STORED, ids=[text for text, _, _ in STORED])
+def test_quantity_is_stored_in_the_form_of_a_real_server(text: str, stored: str, amount: str) -> None:
+    assert canonical(text) == stored
+    assert canonical(text, thousandths=True) == (amount or stored)
+
+
+INVALID = [
+    ("", "form"), ("1x", "form"), ("1.2.3", "form"), (" 1", "form"), ("1e3.5", "form"), ("1mi", "suffix"),
+    ("e-20", "number"), ("1e", "suffix"), ("1e+", "suffix"), ("1+3", "suffix"), ("1K", "suffix"), ("1Gi3", "suffix"),
+    ("1e9999", "suffix"), ("1" * 1001, "number"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "part"), INVALID, ids=[text[:9] for text, _ in INVALID])
+def test_invalid_quantity_names_its_invalid_part(text: str, part: str) -> None:
+    with pytest.raises(InvalidQuantity, match=r"invalid quantity .*: expected ") as caught:
+        canonical(text)
+    assert caught.value.part == part
+    assert pickle.loads(pickle.dumps(caught.value)).part == part  # of this test
+
+
+@given(st.from_regex(r"[+-]?[0-9]{0,20}(\.[0-9]{0,12})?([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,2})?", fullmatch=True))
+def test_canonical_form_of_a_quantity_is_stable(text: str) -> None:
+    try:
+        stored = canonical(text)
+    except InvalidQuantity:
+        return
+    value = ParsedQuantity(text).value
+    assert canonical(stored) == stored
+    assert ParsedQuantity(stored).value == value or abs(value) >= 10**21

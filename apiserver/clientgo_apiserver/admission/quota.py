@@ -71,8 +71,7 @@ def _increase(usage_after: Usage, before: Usage, hard: Usage) -> Usage:
     """Return how much more of what is limited is used."""
     increases = {}
     for name in usage_after.keys() & hard.keys():
-        amount = total([usage_after[name]])
-        amount.value -= before[name].value if name in before else 0
+        amount = usage_after[name].plus(before[name], -1) if name in before else usage_after[name]
         if amount.value > 0:
             increases[name] = amount
     return increases
@@ -92,10 +91,7 @@ class _CountedQuota:
             return
         for name, amount in _usage_of(key, obj).items():
             if name in self.used:
-                changed = total([self.used[name]])
-                changed.binary = changed.binary if changed.value else amount.binary
-                changed.value += sign * amount.value
-                self.used[name] = changed
+                self.used[name] = self.used[name].plus(amount, sign)
 
 
 class QuotaUsage:

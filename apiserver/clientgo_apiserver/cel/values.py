@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any
@@ -50,9 +50,10 @@ NONE = OptionalValue()
 
 @dataclass(frozen=True, slots=True)
 class QuantityValue:
-    """An amount with a unit, such as 1Gi."""
+    """An amount with a unit, such as 1Gi; `integer`: Kubernetes represents it as a 64-bit integer."""
 
     amount: Fraction
+    integer: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,10 @@ _UNIONS: Mapping[str, tuple[str, ...]] = {
     "JSONSchemaPropsOrStringArray": ("JSONSchemaProps", "*s"),
 }
 _TIMES = ("Time", "MicroTime")
+_EXACT = frozenset(
+    {"CapacityRequirements", "DeviceRequestAllocationResult", "NodeAllocatableResourceClaimStatus", "Overhead"}
+)
+"""Types whose maps of quantities are not those of `v1.ResourceList`, which are rounded up to thousandths."""
 _HEAD = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -87,7 +91,8 @@ class _Struct:
         decoders: dict[str, _Field] = {}
         for field in self._message.fields.values():
             if field.name:
-                decoders[field.name] = _compiled(field)._replace(type_name=self._type_name(field.name))
+                compiled = _compiled(field, exact=self.name in _EXACT)
+                decoders[field.name] = compiled._replace(type_name=self._type_name(field.name))
             elif field.message is not None:
                 for name, inner in _struct(field.message).fields.items():
                     decoders[name] = inner._replace(embedded=(field.message.name, *inner.embedded))
@@ -144,8 +149,9 @@ def _struct(message: Message) -> _Struct:
     return _Struct(message)
 
 
-def _compiled(field: ProtobufField) -> _Field:
-    convert_item = _single(field.type, item_message(field))
+def _compiled(field: ProtobufField, *, exact: bool) -> _Field:
+    kind = "ResourceList" if field.type == "Quantity" and field.mapped and not exact else field.type
+    convert_item = _single(kind, item_message(field))
     convert = (
         _list_of(field, convert_item)
         if field.repeated
@@ -169,6 +175,8 @@ def _single(kind: str, message: Message | None) -> Convert:
         return lambda value, _: base64_value(value)
     if kind == "Quantity":
         return lambda value, _: quantity(value)
+    if kind == "ResourceList":
+        return lambda value, _: quantity(value, thousandths=True)
     if kind == "IntOrString":
         return lambda value, _: int_or_string(value)
     if kind in _TIMES:
@@ -237,7 +245,8 @@ def _list(go_type: str, convert_item: Convert, zero: Any) -> Convert:
 
 def _map_of(field: ProtobufField, convert_item: Convert) -> Convert:
     go_type, zero = f"map[string]{_go_type(field)}", _element_zero(field)
-    go_type = "v1.ResourceList" if field.type == "Quantity" else go_type
+    if field.type == "Quantity":
+        go_type = "v1.ResourceList"
 
     def convert(value: Any, unknown: list[str]) -> Any:
         if type(value) is not dict:

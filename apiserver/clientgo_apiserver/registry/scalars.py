@@ -12,11 +12,10 @@ from types import NoneType
 from typing import Any
 
 from clientgo.errors import Restorable
-from clientgo.meta.quantities import canonical
+from clientgo.meta.quantities import InvalidQuantity, as_text, canonical
+from clientgo_apiserver.gotext import QUANTITY_ERRORS
 from clientgo_apiserver.http.gojson import json_type
 
-_SPLIT = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
-_QUANTITY = re.compile(r"[+-]?[0-9]*(?:\.[0-9]*)?(?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,](\d+))?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 _LAYOUTS = ("2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.000000Z07:00")
 _ELEMENT = re.compile(r"(?<=05)\.0+|Z07:00|\d+|.")
@@ -81,21 +80,20 @@ class Mistyped(Restorable, DecodeError):
         return f"json: cannot unmarshal {self._value} into Go {target} of type {self._name}"
 
 
-def quantity(value: Any) -> str:
-    """Return a quantity in the form in which the server stores it."""
+def quantity(value: Any, *, thousandths: bool = False) -> str:
+    """Return a quantity in the form in which the server stores it; `thousandths`: rounded up to them."""
     if isinstance(value, bool | list | dict):
-        raise DecodeError(f"quantities must match the regular expression '{_SPLIT}'")
-    return _quantity(str(value).strip())
+        raise DecodeError(QUANTITY_ERRORS["form"])
+    # Go trims the text as it is in JSON, where other white space is escaped.
+    return _quantity(as_text(value).strip(" "), thousandths)
 
 
 @lru_cache(maxsize=1024)
-def _quantity(text: str) -> str:
+def _quantity(text: str, thousandths: bool) -> str:
     try:
-        return canonical(text)
-    except ValueError:
-        if not text or _QUANTITY.fullmatch(text) is None:
-            raise DecodeError(f"quantities must match the regular expression '{_SPLIT}'") from None
-        raise DecodeError("unable to parse quantity's suffix") from None
+        return canonical(text, thousandths=thousandths)
+    except InvalidQuantity as error:
+        raise DecodeError(QUANTITY_ERRORS[error.part]) from None
 
 
 def int_or_string(value: Any) -> Any:

@@ -3,11 +3,12 @@
 import ipaddress
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 from urllib.parse import parse_qs, quote
 
 from clientgo.internal.hosts import parse_ip
-from clientgo.meta.quantities import ParsedQuantity
+from clientgo.meta.quantities import InvalidQuantity, ParsedQuantity
 from clientgo_apiserver.cel.functions.authorization import AUTHORIZATION
 from clientgo_apiserver.cel.functions.lists import LISTS
 from clientgo_apiserver.cel.functions.operators import OPERATORS
@@ -24,6 +25,7 @@ from clientgo_apiserver.cel.values import (
     UrlValue,
 )
 from clientgo_apiserver.formats import text_format
+from clientgo_apiserver.gotext import QUANTITY_ERRORS
 from clientgo_apiserver.gourls import parse_request_uri
 from clientgo_apiserver.names import (
     label_1035_errors,
@@ -39,22 +41,24 @@ SEMVER = re.compile(
     r"(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?",
     re.ASCII,
 )
-_QUANTITY_FORM = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 
 
 def _quantity(text: str) -> QuantityValue:
     try:
-        return QuantityValue(ParsedQuantity(text).value)
-    except ValueError:
-        raise CelError(f"quantities must match the regular expression '{_QUANTITY_FORM}'") from None
+        quantity = ParsedQuantity(text)
+    except InvalidQuantity as error:
+        raise CelError(QUANTITY_ERRORS[error.part]) from None
+    return QuantityValue(quantity.value, quantity.integer)
 
 
-def _amount(value: QuantityValue | int) -> Any:
-    return value.amount if isinstance(value, QuantityValue) else value
+def _added(first: QuantityValue, second: QuantityValue | int, sign: int = 1) -> QuantityValue:
+    other = second if isinstance(second, QuantityValue) else QuantityValue(Fraction(second))
+    amount = first.amount + sign * other.amount
+    return QuantityValue(amount, first.integer and other.integer and abs(amount) < 1 << 63)
 
 
 def _as_integer(value: QuantityValue) -> int:
-    if value.amount.denominator != 1 or abs(value.amount) >= 1 << 63:
+    if not value.integer:
         raise CelError("cannot convert value to integer")
     return int(value.amount)
 
@@ -217,7 +221,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **LISTS,
     **AUTHORIZATION,
     **{f"format.{name}": _constant(form) for name, form in _NAMED.items()},
-    "add": lambda first, second: QuantityValue(first.amount + _amount(second)),
+    "add": _added,
     "asApproximateFloat": lambda value: float(value.amount),
     "asInteger": _as_integer,
     "cidr": _cidr,
@@ -241,7 +245,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
     "isGreaterThan": lambda first, second: _ordered(first) > _ordered(second),
     "isIP": _parses(_ip),
-    "isInteger": lambda value: value.amount.denominator == 1 and abs(value.amount) < 1 << 63,
+    "isInteger": lambda value: value.integer,
     "isLessThan": lambda first, second: _ordered(first) < _ordered(second),
     "isLinkLocalMulticast": lambda address: str(address).lower().startswith(("224.0.0.", "ff02:")),
     "isLinkLocalUnicast": lambda address: address.is_link_local,
@@ -258,7 +262,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "quantity": _quantity,
     "semver": _semver,
     "sign": lambda value: _sign(value.amount),
-    "sub": lambda first, second: QuantityValue(first.amount - _amount(second)),
+    "sub": lambda first, second: _added(first, second, -1),
     "url": _url,
     "validate": _validate,
 }
