@@ -47,7 +47,8 @@ def _matches(pattern: str, flags: int = 0) -> Callable[[str], bool]:
 
 
 def _is_date(value: str) -> bool:
-    return _DATE.fullmatch(value) is not None and _parses(date.fromisoformat)(value)
+    # Go has a year 0, which is a leap year.
+    return _DATE.fullmatch(value) is not None and _parses(date.fromisoformat)(re.sub("^0000", "2000", value))
 
 
 def _is_date_time(value: str) -> bool:

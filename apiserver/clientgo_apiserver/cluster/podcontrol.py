@@ -7,7 +7,7 @@ no longer matches. Replicas are created in bursts, as by kube-controller-manager
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from clientgo_apiserver.cluster.owned import Owned, controller_of
@@ -279,8 +279,12 @@ def is_ready(pod: Object) -> bool:
 
 
 def seconds_of(text: str) -> float:
-    """Return a metav1.Time as seconds since the epoch."""
-    return datetime.fromisoformat(text).timestamp()
+    """Return a metav1.Time as seconds since the epoch; those outside Python's years as the first or last second."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        limit = datetime.min if text.startswith(("-", "0000")) else datetime.max
+        return limit.replace(tzinfo=UTC).timestamp()
 
 
 def available_at(pod: Object, min_ready_seconds: float) -> float | None:

@@ -6,7 +6,7 @@ The errors are those of Go's decoder, with the name of the innermost struct and 
 import base64
 import binascii
 import re
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from types import NoneType
 from typing import Any
@@ -16,13 +16,12 @@ from clientgo.meta.quantities import InvalidQuantity, as_text, canonical
 from clientgo_apiserver.gotext import QUANTITY_ERRORS
 from clientgo_apiserver.http.gojson import json_type
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,](\d+))?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII)
 _LAYOUTS = ("2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.000000Z07:00")
 _ELEMENT = re.compile(r"(?<=05)\.0+|Z07:00|\d+|.")
 _ALPHABET = re.compile("[A-Za-z0-9+/]*")
-# Elements of a layout: what their text is, and their range, whose name is in the message.
-_RANGES = {"01": ("month", 1, 12), "02": ("day", 1, 31), "15": ("hour", 0, 23), "04": ("minute", 0, 59)}
-_RANGES["05"] = ("second", 0, 59)
+# Elements of a layout: the range of their text, and its name in the message. The day is checked at the end.
+_RANGES = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)}
 
 
 _GO_KINDS = {"number": "int64", "array": "slice", "object": "map"}
@@ -104,39 +103,72 @@ def int_or_string(value: Any) -> Any:
 
 
 def time_in(value: Any, *, micro: bool) -> str | None:
-    """Return a time in UTC, in whole seconds or in microseconds."""
+    """Return a time in UTC, in whole seconds or in microseconds; None for Go's zero time."""
     if type(value) is not str:
         raise Mistyped(value, "string")
     match = _TIME.fullmatch(value)
     try:
-        if match is None or (micro and len(match[1] or "") < 6):
+        if match is None or (micro and len(match[7] or "") != 6):
             raise ValueError
-        moment = datetime.fromisoformat(value.replace(",", ".")).astimezone(UTC)
-    except (ValueError, OverflowError):
+        second = _second_in_utc(match)
+    except ValueError:
         raise DecodeError(_time_error(value, _LAYOUTS[micro])) from None
-    if moment.year == 1 and moment == datetime(1, 1, 1, tzinfo=UTC):
-        return None  # Go's zero time
-    return moment.replace(tzinfo=None).isoformat(timespec="microseconds" if micro else "seconds") + "Z"
+    fraction = f".{match[7]}" if micro else ""
+    if second == "0001-01-01T00:00:00" and not fraction.strip(".0"):
+        return None
+    return f"{second}{fraction}Z"
+
+
+def _second_in_utc(match: re.Match[str]) -> str:
+    """Return the second of a time; unlike Python, Go has years before 1 and after 9999, and offsets of a whole day."""
+    year, hour, sign = match[1], match[4], match[8]
+    if not sign and len(hour) == 2 and year != "0000":
+        text = match[0][:19]
+        datetime.fromisoformat(text)
+        return text
+    cycle = 2000 + int(year) % 400  # the calendar repeats itself
+    moment = datetime(cycle, *(int(match[element]) for element in range(2, 7)))  # type: ignore[misc]
+    if sign:
+        hours, minutes = int(match[9]), int(match[10])
+        if hours > 24 or minutes > 60:
+            raise ValueError
+        offset = timedelta(hours=hours, minutes=minutes)
+        moment += -offset if sign == "+" else offset
+    number = int(year) + moment.year - cycle
+    return f"{'-' if number < 0 else ''}{abs(number):04}{moment.isoformat()[4:]}"
 
 
 def _time_error(text: str, layout: str) -> str:
     """Return the message of Go's parser: it names the first element that does not match."""
-    remaining, start = text, f'parsing time "{text}" as "{layout}": cannot parse '
+    remaining, shown = text, _quoted(text)
     for element in _ELEMENT.findall(layout):
-        pattern = r"Z|[+-]\d\d:\d\d" if element.startswith("Z") else "\\d" * len(element)
-        pattern = re.escape(element) if element in "-T:" else r"\.\d{6}" if element[0] == "." else pattern
-        match = re.match(pattern, remaining, re.ASCII)
+        pattern = r"Z|[+-](\d\d):(\d\d)" if element.startswith("Z") else "\\d" * len(element)
+        pattern = re.escape(element) if element in "-T:" else r"[.,]\d{6}" if element[0] == "." else pattern
+        match = re.match(r"\d\d?" if element == "15" else pattern, remaining, re.ASCII)
         if match is None:
-            return f'{start}"{remaining}" as "{element}"'
+            return f'parsing time {shown} as "{layout}": cannot parse {_quoted(remaining)} as "{element}"'
         name, least, most = _RANGES.get(element, ("", 0, 0))
         if name and not least <= int(match[0]) <= most:
-            return f'parsing time "{text}": {name} out of range'
+            return f"parsing time {shown}: {name} out of range"
+        if element == "Z07:00" and match[1]:
+            for part, most, number in (("hour", 24, match[1]), ("minute", 60, match[2])):
+                if int(number) > most:
+                    return f"parsing time {shown}: time zone offset {part} out of range"
         remaining = remaining[match.end() :]
         if element == "05" and ".000000" not in layout:
-            remaining = re.sub(r"^[.,]\d+", "", remaining)
-    return (
-        f'parsing time "{text}": extra text: "{remaining}"' if remaining else f'parsing time "{text}": day out of range'
-    )
+            remaining = re.sub(r"^[.,]\d+", "", remaining, flags=re.ASCII)
+    reason = f"extra text: {_quoted(remaining)}" if remaining else "day out of range"
+    return f"parsing time {shown}: {reason}"
+
+
+def _quoted(text: str) -> str:
+    """Quote a text as Go's parser of times does."""
+    escaped = re.sub(r'(["\\])', r"\\\1", text)
+    return '"' + re.sub("[^ -\x7f]", lambda match: _bytes_of(match[0]), escaped) + '"'
+
+
+def _bytes_of(char: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in char.encode(errors="replace"))
 
 
 def base64_value(value: Any) -> str:
