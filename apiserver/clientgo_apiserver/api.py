@@ -205,7 +205,7 @@ def _attributes_of(request: HTTPRequest) -> Attributes:
         return Attributes(request.user, request.method.lower(), path=request.path)
     method = "GET" if request.method == "HEAD" else request.method
     verb = (_NAMED if target.name else _COLLECTION).get(method, method.lower())
-    if method == "GET" and (target.watch or request.query.flag("watch")):
+    if method == "GET" and _is_watch(request, target):
         verb = "watch"
     namespace = target.name if (target.group, target.plural) == ("", "namespaces") else target.namespace
     # Permission to get one object by name includes listing and watching it by name.
@@ -217,7 +217,12 @@ def _attributes_of(request: HTTPRequest) -> Attributes:
 
 def _watches(request: HTTPRequest) -> bool:
     target = parse_path(request.path)
-    return target is not None and request.method == "GET" and (target.watch or request.query.flag("watch"))
+    return target is not None and request.method == "GET" and _is_watch(request, target)
+
+
+def _is_watch(request: HTTPRequest, target: Target) -> bool:
+    """Return whether a GET is a watch: by its path, or of a list by its query."""
+    return target.watch or (not target.name and request.query.flag("watch"))
 
 
 def _verb(request: HTTPRequest, target: Target, *, custom: bool) -> str:
@@ -225,7 +230,7 @@ def _verb(request: HTTPRequest, target: Target, *, custom: bool) -> str:
     verb = (_NAMED if target.name else _COLLECTION).get(method)
     if verb is None or (target.name and verb == "create" and not target.subresource):
         raise method_not_allowed()
-    if request.method == "GET" and not target.subresource and (target.watch or request.query.flag("watch")):
+    if request.method == "GET" and not target.subresource and _is_watch(request, target):
         return "watch"
     return verb
 

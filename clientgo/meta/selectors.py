@@ -310,7 +310,8 @@ class _Parser:
 
 _UNSAFE = re.compile(r"[\\,=]")
 _PIECE = re.compile(r"\\.|[^\\,]+|.", re.DOTALL)
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = re.compile(r"\\([\\,=])|([\\,=].?)", re.DOTALL)
+_TERM = re.compile("(.*?)(!=|==|=)(.*)", re.DOTALL)
 
 
 class FieldTerm(msgspec.Struct, frozen=True):
@@ -350,7 +351,7 @@ def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:
     """Parse a field selector.
 
     Raises:
-        ValueError: a term has no operator, in client-go's words.
+        ValueError: a term has no operator, or its value has an invalid escape; in client-go's words.
     """
     return tuple(_term(part, text) for part in _segments(text) if part)
 
@@ -382,11 +383,23 @@ def _segments(text: str) -> list[str]:
 
 
 def _term(part: str, text: str) -> FieldTerm:
-    for operator in ("!=", "==", "="):
-        field, separator, value = part.partition(operator)
-        if separator:
-            return FieldTerm(tuple(field.split(".")), _ESCAPED.sub(r"\1", value), operator != "!=")
-    raise ValueError(f"invalid selector: '{text}'; can't understand '{part}'")
+    match = _TERM.fullmatch(part)
+    if match is None:
+        raise ValueError(f"invalid selector: '{text}'; can't understand '{part}'")
+    value = _ESCAPED.sub(_unescaped, match[3])
+    return FieldTerm(tuple(match[1].split(".")), value, match[2] != "!=")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    invalid: str | None = match[2]
+    if invalid is None:
+        return match[1]
+    reason = (
+        f"invalid escape sequence: {invalid}"
+        if invalid[0] == "\\"
+        else f"unescaped character in value: {ord(invalid[0])}"
+    )
+    raise ValueError(f"invalid field selector: {reason}")
 
 
 def _field_text(value: Any) -> str | None:

@@ -32,7 +32,6 @@ from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import current, from_storage, served, shown, with_version
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
-from clientgo_apiserver.storage.selection import SelectionPredicate
 from clientgo_apiserver.storage.stored import Entry, name_of
 from clientgo_apiserver.webhookclient import concurrently
 
@@ -53,8 +52,8 @@ _GC_FINALIZERS = frozenset(("orphan", "foregroundDeletion"))
 class ParsedDeleteOptions(NamedTuple):
     """Options of a deletion. `propagation` is empty if the client did not choose (Background)."""
 
-    uid: str = ""
-    resource_version: str = ""
+    uid: str | None = None
+    resource_version: str | None = None
     propagation: str = ""
     grace: int | None = None
     dry_run: bool = False
@@ -86,8 +85,8 @@ def read_delete_options(request: HTTPRequest) -> ParsedDeleteOptions:
         propagation = "Orphan" if orphan else "Background"
     grace = options.get("gracePeriodSeconds")
     return ParsedDeleteOptions(
-        conditions.get("uid") or "",
-        conditions.get("resourceVersion") or "",
+        conditions.get("uid"),
+        conditions.get("resourceVersion"),
         propagation or "",
         1 if grace is not None and grace < 0 else grace,  # as on a real server
         bool(dry_run),
@@ -106,7 +105,7 @@ def _body_options(request: HTTPRequest) -> dict[str, Any]:
 
 
 def _query_options(query: Query) -> dict[str, Any]:
-    options: dict[str, Any] = {"preconditions": query}
+    options: dict[str, Any] = {"preconditions": {name: query.get(name) or None for name in ("uid", "resourceVersion")}}
     if "propagationPolicy" in query:
         options["propagationPolicy"] = query["propagationPolicy"]
     if "dryRun" in query:
@@ -147,11 +146,10 @@ async def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Ob
 
 
 async def delete_collection(
-    state: State, write: Write, selection: SelectionPredicate, options: ParsedDeleteOptions
+    state: State, write: Write, selected: list[Entry], options: ParsedDeleteOptions
 ) -> list[Entry]:
     """Delete the selected objects and return them as they were (409)."""
-    resource, is_selected = write.resource, selection.test()
-    selected = [entry for entry in state.store.entries(resource.storage, write.namespace) if is_selected(entry.object)]
+    resource = write.resource
     response = await served(resource, selected)
     for entry in selected:
         _check_preconditions(write, entry, options)
@@ -220,7 +218,7 @@ def _check_preconditions(write: Write, entry: Entry, options: ParsedDeleteOption
         ("UID", "uid", options.uid),
         ("ResourceVersion", "resourceVersion", options.resource_version),
     ):
-        if required and required != meta[member]:
+        if required is not None and required != meta[member]:
             raise stale(write.resource, meta["name"], field, required, meta[member])
 
 

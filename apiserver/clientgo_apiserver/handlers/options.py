@@ -3,6 +3,7 @@
 import re
 
 from clientgo_apiserver.formats import go_seconds, is_go_duration
+from clientgo_apiserver.gotext import parse_int, parse_uint
 from clientgo_apiserver.http.messages import Query
 from clientgo_apiserver.http.status import (
     ApiFailure,
@@ -19,8 +20,6 @@ from clientgo_apiserver.limits import MAX_MANAGER_BYTES, REQUEST_SECONDS
 
 _MATCH, _INITIAL = "resourceVersionMatch", "sendInitialEvents"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-# Number of digits that fit into 64 bits; Python itself limits the parsing of longer numbers.
-_MAX_DIGITS = 18
 _NUMBER, _UNITS = r"(?:\d+(?:\.\d*)?|\.\d+)", "(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h)"
 _UNIT = re.compile(rf"[-+]?(?:{_NUMBER}{_UNITS}(?=[\d.]))*{_NUMBER}([^\d.]*)", re.ASCII)
 
@@ -43,7 +42,7 @@ def check_list_options(query: Query, *, watch: bool) -> None:
     """Check the options of a list, watch or deletecollection (400, 422)."""
     for name in ("timeoutSeconds", "limit"):
         read_number(query, name)
-    if not query.get(_MATCH) and _INITIAL not in query:
+    if not query.get(_MATCH) and _INITIAL not in query and not (watch and query.get("continue")):
         return
     causes = [cause for wrong, cause in (_watch_rules(query) if watch else _list_rules(query)) if wrong]
     if causes:
@@ -64,12 +63,14 @@ def _list_rules(query: Query) -> list[tuple[object, Cause]]:
 
 
 def _watch_rules(query: Query) -> list[tuple[object, Cause]]:
-    match, choice = query.get(_MATCH), "NotOlderThan"
+    match, has_initial, choice = query.get(_MATCH), _INITIAL in query, "NotOlderThan"
+    if not match and not has_initial and query.get("resourceVersion", "") in ("", "0"):
+        match, has_initial = choice, True  # the defaults of a watch from the beginning
     initial = forbidden_field(_MATCH, f"sendInitialEvents requires setting resourceVersionMatch to {choice}")
     return [
-        (_INITIAL in query and match != choice, initial),
-        (match and _INITIAL not in query, _forbidden("for watch unless sendInitialEvents is provided")),
-        (match and match != choice, not_supported(_MATCH, match, (choice,))),
+        (has_initial and match != choice, initial),
+        (match and not has_initial, _forbidden("for watch unless sendInitialEvents is provided")),
+        (match and match != choice, not_supported(_MATCH, match or "", (choice,))),
         (match and query.get("continue"), _forbidden("when continue is provided")),
     ]
 
@@ -106,22 +107,22 @@ def dry_run_causes(values: list[str]) -> list[Cause]:
 
 
 def read_number(query: Query, name: str) -> int:
-    """Parse a numeric parameter; an absent or negative one is 0 (400)."""
+    """Parse a numeric parameter; an absent one is 0 (400)."""
     text = query.get(name)
-    return 0 if text is None else _parsed(text, text.removeprefix("-"), "", "ParseInt")
+    if text is None:
+        return 0
+    try:
+        return parse_int(text)
+    except ValueError as error:
+        raise bad_request(str(error)) from error
 
 
 def read_version(text: str, *, code: int = 400, prefix: str = "") -> int:
-    """Parse a resourceVersion, "" is 0; `code` and `prefix` are those of the error (400)."""
-    message_start = f'{prefix}resourceVersion: Invalid value: "{text}": '
-    return _parsed(text, text, message_start, "ParseUint", code) if text else 0
-
-
-def _parsed(text: str, digits: str, prefix: str, function: str, code: int = 400) -> int:
-    reason = "" if digits.isascii() and digits.isdigit() else "invalid syntax"
-    if not reason and len(digits.lstrip("0")) > _MAX_DIGITS:
-        reason = "value out of range"
-    if reason:
-        message = f'{prefix}strconv.{function}: parsing "{text}": {reason}'
-        raise bad_request(message) if code == 400 else ApiFailure(code, "", message)
-    return 0 if text.startswith("-") else int(digits)
+    """Parse the resourceVersion of a query, "" is 0; `code` and `prefix` are those of the error (400)."""
+    if not text:
+        return 0
+    try:
+        return parse_uint(text)
+    except ValueError as error:
+        message = f'{prefix}resourceVersion: Invalid value: "{text}": {error}'
+        raise bad_request(message) if code == 400 else ApiFailure(code, "", message) from error

@@ -13,6 +13,7 @@ from clientgo_apiserver.admission import chain
 from clientgo_apiserver.admission.namespaces import require_namespace
 from clientgo_apiserver.apiextensions.crdstatus import require_lasting
 from clientgo_apiserver.auth.authorization import Attributes, authorize
+from clientgo_apiserver.gotext import parse_uint
 from clientgo_apiserver.handlers.patching import APPLY_PATCH, JSON_PATCH, merged, patched, read_configuration
 from clientgo_apiserver.handlers.writes import (
     Write,
@@ -66,10 +67,11 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     resource, strategy, revision = write.resource, write.strategy, state.store.revision
     request = write.request
     meta = {field: value for field, value in read_metadata(write, obj).items() if field not in _SET_BY_SERVER}
-    is_versioned = entries is None and meta.get("resourceVersion", "0") not in ("", "0")
+    sent_meta = meta
     _require_place(state, write, meta.get("name", ""))
     new, owned = await run_step(request, 0, _decoded, write, {**obj, "metadata": meta}, entries)
     new = await chain.admit(state, write, "CREATE", new, None)
+    attempts = 1 if new["metadata"].get("name") else _GENERATE_ATTEMPTS
     new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], write.now), owned)}
     new = strategy.begin_create(state.store, new)
     new = strategy.prepare_for_create(write, new)
@@ -78,7 +80,9 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     if causes:
         raise await _invalid(write, meta.get("name", ""), causes)
     await chain.validate(state, write, "CREATE", new, None)
-    if is_versioned and not write.dry_run:  # the storage's check, which a dry run does not reach
+    if (
+        entries is None and not write.dry_run and _is_version(sent_meta.get("resourceVersion"))
+    ):  # by the storage, which no dry run reaches
         raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
     stored = await to_storage(resource, await run_step(request, 0, as_stored, write, new), request)
     response = None
@@ -88,12 +92,12 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     _check_time(state, write)
     if state.store.revision != revision:
         _require_place(state, write, meta["name"])  # it may be gone since webhooks were called
-    name = _free_name(state, write, meta)
+    name = _free_name(state, write, meta, attempts)
     if name != meta["name"]:
         stored, prepared = _renamed(stored, name), None
         response = response and _renamed(response, name)
-    if write.dry_run and response is not None:
-        return response
+    if write.dry_run and response is not None:  # with the version that was sent
+        return in_order(with_version(response, {"metadata": sent_meta})) if "resourceVersion" in sent_meta else response
     created = state.store.put(resource.storage, stored, prepared).object
     return shown(resource, created) if response is None else with_version(response, created)
 
@@ -188,6 +192,7 @@ async def put(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
     check_name(write, meta)
     if not write.resource.create_on_update or write.subresource or _exists(state, write):
         return await update(state, write, lambda _: UpdatedObject({**obj, "metadata": meta})), False
+    _read_version(meta)
     require_create(state, write)
     meta = {field: value for field, value in meta.items() if field not in ("resourceVersion", "uid")}
     return await create(state, write, {**obj, "metadata": meta}), True
@@ -222,11 +227,28 @@ def _applied(write: Write, old: Object, config: Object) -> UpdatedObject:
     return UpdatedObject({**applied.obj, "metadata": meta}, applied.entries)
 
 
+def _is_version(text: str | None) -> bool:
+    """Return whether a new object has a version, which is any number but 0."""
+    try:
+        return bool(text) and parse_uint(str(text)) != 0
+    except ValueError:
+        return False
+
+
+def _read_version(meta: Object) -> int:
+    """Return the version of an object that an update makes, 0 without one (500)."""
+    try:
+        return parse_uint(meta.get("resourceVersion") or "0")
+    except ValueError as error:
+        raise ApiFailure(500, "", str(error)) from error
+
+
 async def _create_applied(state: State, write: Write, config: Object) -> Object:
     if write.subresource:
         raise not_found(write.resource, write.name)
     if not config["metadata"].get("name"):
         raise name_required(write)
+    _read_version(config["metadata"])
     if uid := config["metadata"].get("uid"):
         reason = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(write.resource, write.name, reason)
@@ -256,16 +278,16 @@ def _require_place(state: State, write: Write, name: str) -> None:
     require_lasting(state, write.resource, name)
 
 
-def _free_name(state: State, write: Write, meta: Object) -> str:
-    """Return the name of a new object, generated again while it is taken (409)."""
-    generated, name, deleted = "generateName" in meta and not write.name, meta["name"], False
-    for _ in range(_GENERATE_ATTEMPTS if generated else 1):
-        stored = state.store.entry(write.resource.storage, write.namespace, name)
-        if stored is None:
-            return str(name)
-        deleted = "deletionTimestamp" in stored.object["metadata"]
-        name = generate(meta["generateName"]) if generated else name
-    raise already_exists(write.resource, name, deleted=deleted)
+def _free_name(state: State, write: Write, meta: Object, attempts: int) -> str:
+    """Return the name of a new object, generated again while it is taken and attempts remain (409)."""
+    name, prefix = str(meta["name"]), meta.get("generateName", "")
+    while (stored := state.store.entry(write.resource.storage, write.namespace, name)) is not None:
+        attempts -= 1
+        if not attempts:
+            deleted = "deletionTimestamp" in stored.object["metadata"]
+            raise already_exists(write.resource, name, deleted=deleted, generates=bool(prefix))
+        name = generate(prefix)
+    return name
 
 
 def _renamed(obj: Object, name: str) -> Object:
@@ -330,16 +352,15 @@ def precondition_failed(write: Write, field: str, required: str, stored: str) ->
 
 def _check_preconditions(write: Write, meta: Object, stored: Object) -> None:
     """Check the uid and the resourceVersion of an update against the stored object (409)."""
-    uid, version = meta.get("uid"), meta.get("resourceVersion")
+    uid = meta.get("uid")
     # A patch is applied to the stored object, so its uid is a field like others.
     if uid is not None and uid != stored["uid"] and write.request.method != "PATCH":
         raise precondition_failed(write, "UID", uid, stored["uid"])
-    if version in (None, "", "0"):
+    number = _read_version(meta)
+    if not number:
         if not write.resource.unconditional_update:
             detail = "Invalid value: 0: must be specified for an update"
             causes = [Cause("FieldValueInvalid", "metadata.resourceVersion", detail)]
             raise invalid(write.resource.plural, write.resource.group, write.name, causes)
-    elif version != stored["resourceVersion"]:
-        if not (version.isascii() and version.isdigit()):
-            raise ApiFailure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    elif number != int(stored["resourceVersion"]):
         raise modified(write.resource, write.name)

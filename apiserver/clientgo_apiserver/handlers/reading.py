@@ -22,6 +22,7 @@ from clientgo_apiserver.storage.stored import Entry, ExpiredRevision, FutureRevi
 
 _encode = msgspec.json.Encoder().encode
 _TOKEN_VERSION = "meta.k8s.io/v1"  # the format's name  # nosec B105
+_MAX_LIMIT = (1 << 62) - 1
 _LIST_ITEM = 256  # bytes that a list reads of each object
 _TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without"
@@ -67,8 +68,15 @@ async def list_objects(
     state: State, target: tuple[Resource, str], request: HTTPRequest, selection: SelectionPredicate, form: Form
 ) -> HTTPResponse:
     """Answer a list request (410, 504)."""
+    entries, meta = select_page(state, target, read_page(state, request.query), selection)
+    return await list_response(request, target[0], await served(target[0], entries), meta, form)
+
+
+def select_page(
+    state: State, target: tuple[Resource, str], page: Page, selection: SelectionPredicate
+) -> tuple[list[Entry], Object]:
+    """Return the stored objects of a page, and the metadata of their list (410, 504)."""
     resource, namespace = target
-    page = read_page(state, request.query)
     window = _window(state, resource, namespace, page)
     is_selected = selection.test()
     matching = iter(window) if selection.everything else (entry for entry in window if is_selected(entry.object))
@@ -81,13 +89,15 @@ async def list_objects(
         meta["continue"] = encode_continue(revision, (last.get("namespace", ""), last["name"]))
         if selection.everything:
             meta["remainingItemCount"] = len(window) - len(entries)
-    return await list_response(request, resource, await served(resource, entries), meta, form)
+    return entries, meta
 
 
-def read_page(state: State, query: Query) -> Page:
-    """Parse the options of a paged list (400)."""
-    limit = read_number(query, "limit")
+def read_page(state: State, query: Query, *, least: int = 0) -> Page:
+    """Parse the options of a paged list; without a limit it has `least` (400)."""
+    limit = min(max(read_number(query, "limit"), 0) or least, _MAX_LIMIT)
     version, match = query.get("resourceVersion") or "", query.get("resourceVersionMatch") or ""
+    if version == "0" and match != "Exact":
+        limit = 0  # as from the watch cache of a real server, which ignores it
     token = query.get("continue")
     if token:
         at, after = decode_continue(token)
@@ -97,8 +107,6 @@ def read_page(state: State, query: Query) -> Page:
     revision = read_version(version, prefix="invalid resource version: ")
     if revision > state.store.revision:
         raise _too_large(revision, state.store.revision)
-    if version == "0" and match != "Exact":
-        limit = 0  # as from the watch cache of a real server, which ignores it
     exact = match == "Exact" or (limit > 0 and revision > 0 and not match)
     return Page(limit, revision if exact else 0, None)
 
@@ -193,8 +201,10 @@ def decode_continue(token: str) -> tuple[int, Name]:
     A negative revision continues in the present, as the token of an expired list does.
     """
     try:
-        if _TOKEN_TEXT.fullmatch(token) is None:
-            raise ValueError("illegal base64 data")
+        valid = _TOKEN_TEXT.match(token)
+        end = valid.end() if valid is not None else 0
+        if end < len(token) or end % 4 == 1:
+            raise ValueError(f"illegal base64 data at input byte {end if end < len(token) else end - 1}")
         content = _read_token(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         if content.v != _TOKEN_VERSION:
             raise ValueError(f"server does not recognize this encoded version {content.v}")

@@ -10,7 +10,14 @@ from clientgo_apiserver.handlers.deletion import ParsedDeleteOptions, delete, de
 from clientgo_apiserver.handlers.options import check_list_options
 from clientgo_apiserver.handlers.patching import check_patch_type
 from clientgo_apiserver.handlers.pipeline import create, patch, put, require_create
-from clientgo_apiserver.handlers.reading import get, list_objects, list_response, render
+from clientgo_apiserver.handlers.reading import (
+    get,
+    list_objects,
+    list_response,
+    read_page,
+    render,
+    select_page,
+)
 from clientgo_apiserver.handlers.scale import read_scale, write_scale
 from clientgo_apiserver.handlers.watching import ConvertingWatch, WatchServer
 from clientgo_apiserver.handlers.writes import (
@@ -43,6 +50,8 @@ _TOKEN = Resource(
     namespaced=True,
     verbs=("create",),
 )
+_DELETION_PAGE = 10_000
+"""Objects that a real server deletes from one page of a list."""
 _WITHOUT_TABLE = ("approval", "ephemeralcontainers", "resize")
 
 
@@ -222,8 +231,9 @@ async def _deletecollection(state: State, route: RequestInfo, request: HTTPReque
     check_list_options(request.query, watch=False)
     selection, options = _selection(route, request), read_delete_options(request)
     _warn_of_orphans(route, request, options)
-    deleted = await delete_collection(state, _write(state, request, route, "DeleteOptions"), selection, options)
-    meta = {**({"continue": ""} if route.resource.custom else {}), "resourceVersion": str(state.store.revision)}
+    page = read_page(state, request.query, least=_DELETION_PAGE)
+    selected, meta = select_page(state, (route.resource, route.namespace), page, selection)
+    deleted = await delete_collection(state, _write(state, request, route, "DeleteOptions"), selected, options)
     return await list_response(request, route.resource, deleted, meta, _form(request))
 
 

@@ -93,10 +93,15 @@ def no_such_resource() -> ApiFailure:
     return ApiFailure(404, "NotFound", "the server could not find the requested resource", details={})
 
 
-def already_exists(resource: Resource, name: str, *, deleted: bool = False) -> ApiFailure:
-    """Return 409: the name exists; `deleted` tells that its object is being deleted."""
+def already_exists(resource: Resource, name: str, *, deleted: bool = False, generates: bool = False) -> ApiFailure:
+    """Return 409: the name exists; `deleted`: its object is being deleted; `generates`: with a prefix for names."""
     message = f'{"object is being deleted: " if deleted else ""}{resource.qualified} "{name}" already exists'
-    return ApiFailure(409, "AlreadyExists", message, details=details_of(resource, name))
+    details = details_of(resource, name)
+    if not generates:
+        return ApiFailure(409, "AlreadyExists", message, details=details)
+    message += ", the server was not able to generate a unique name for the object"
+    details["retryAfterSeconds"] = 1
+    return ApiFailure(409, "AlreadyExists", message, details=details, headers=(("Retry-After", "1"),))
 
 
 def conflict(resource: Resource, name: str, reason: str) -> ApiFailure:
