@@ -38,6 +38,7 @@ from clientgo_apiserver.http.status import (
 from clientgo_apiserver.http.steps import is_long, run_rules, run_step
 from clientgo_apiserver.names import generate
 from clientgo_apiserver.registry import metadata
+from clientgo_apiserver.registry.disabledfields import without_disabled
 from clientgo_apiserver.registry.gotypes import in_order
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import ConversionNeeded, converted, from_storage, shown, to_storage, with_version
@@ -73,7 +74,7 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     new = await chain.admit(state, write, "CREATE", new, None)
     attempts = 1 if new["metadata"].get("name") else _GENERATE_ATTEMPTS
     new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], write.now), owned)}
-    new = strategy.begin_create(state.store, new)
+    new = strategy.begin_create(state.store, without_disabled(resource, new))
     new = strategy.prepare_for_create(write, new)
     meta = new["metadata"]
     causes = await run_rules(request, 0, _errors, write, new)
@@ -128,7 +129,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         new = new if admitted is new else strategy.reset_fields(write, admitted, old)
         carried = metadata.carry_over(new["metadata"], entry.object["metadata"])
         new = {**new, "metadata": with_managed_fields(carried, entries)}
-        new = strategy.begin_update(state.store, new, old)
+        new = strategy.begin_update(state.store, without_disabled(resource, new, old), old)
         new = await run_step(request, size, strategy.prepare_for_update, write, new, old)
         causes = await run_rules(request, size, _update_errors, write, (new, carried), (old, entry.object["metadata"]))
         if causes:

@@ -134,6 +134,9 @@ def _volume_warnings(spec: Object, path_of_spec: str) -> Iterator[str]:
                 yield f"{path}[{index}].{'storageOS' if field == 'storageos' else field}: {text}"
         template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
         yield from claim_warnings(template.get("spec") or {}, f"{path}[{index}].ephemeral.volumeClaimTemplate.spec")
+        for source in (volume.get("projected") or {}).get("sources") or ():
+            if not source:
+                yield f"volume {quoted(volume.get('name') or '')} (Projected) has no sources provided"
     sources = [
         (f"{path}[{index}].projected.sources", source)
         for index, volume in enumerate(volumes)
