@@ -15,6 +15,9 @@ from clientgo_apiserver.handlers import nonresource
 from clientgo_apiserver.handlers.options import read_timeout
 from clientgo_apiserver.handlers.verbs import RequestInfo, handle
 from clientgo_apiserver.http.messages import (
+    JSON,
+    LISTED,
+    PRODUCED,
     HTTPRequest,
     HTTPResponse,
     Query,
@@ -116,6 +119,8 @@ class Api:
         if isinstance(response, HTTPResponse):
             if _is_formatted(response, request):
                 await run_step(request, len(response.body), _format, response, request)
+            if request.served and response.content_type.startswith(JSON):
+                _end_line(response)
             if request.warnings:
                 response.headers.extend(warning_headers(request))
         if route is not None and not request.internal:
@@ -125,8 +130,9 @@ class Api:
     def _page_not_found(self, path: str) -> HTTPResponse:
         """Return 404: as a Status below the groups of built-in kinds, elsewhere as text."""
         _, root, *segments = [*path.split("/"), ""]
-        groups = {resource.group for resource in self.state.registry.resources() if not resource.custom}
-        if segments and (root in ("api", "version") or (root == "apis" and segments[0] in groups - {""})):
+        if segments and (
+            root in ("api", "version") or (root == "apis" and self.state.registry.is_built_in(segments[0]))
+        ):
             return json_response(no_such_resource().body, 404)
         return text_response("404 page not found\n", 404)
 
@@ -148,11 +154,12 @@ class Api:
             raise PageNotFound
         _check_path(resource, target)
         verb = _verb(request, target, custom=resource.custom)
-        if not resource.custom:
-            check_accept(request.headers.get("accept", ""), listing=not target.name and request.method == "GET")
         route = RequestInfo(resource, target.namespace, target.name, target.subresource, verb)
         request.warnings.extend(filter(None, (resource.deprecation,)))
         _check_verb(route, target)
+        if not resource.custom:
+            listing = not target.name and request.method == "GET"
+            check_accept(request.headers.get("accept", ""), LISTED if listing else PRODUCED)
         return route
 
     def _non_resource(self, request: HTTPRequest) -> Answer:
@@ -162,9 +169,10 @@ class Api:
         if extra is not None:
             return extra(request)  # nosec B610  # not Django's QuerySet.extra
         response = nonresource.answer(self.state, request)
-        # Other paths, also those of /apis and its groups, have handlers of any method on a real server.
+        # Other paths, also those of /apis, its groups and custom kinds, have handlers of any method on a real server.
         root, *segments = request.path.strip("/").split("/")
-        if request.method != "GET" and (root in ("api", "version") or (root == "apis" and len(segments) > 1)):
+        below = root == "apis" and len(segments) > 1 and self.state.registry.is_built_in(segments[0])
+        if request.method != "GET" and (below or root in ("api", "version")):
             raise method_not_allowed()
         return response
 
@@ -187,6 +195,12 @@ def _is_formatted(response: HTTPResponse, request: HTTPRequest) -> bool:
         return True
     accept = request.headers.get("accept", "")
     return bool(accept) and ("yaml" in accept or (response.status >= 400 and accepts_no_status(accept)))
+
+
+def _end_line(response: HTTPResponse) -> None:
+    """End JSON with a line feed as Go's encoder does; it is not used for indented JSON."""
+    if response.body and response.body[-2:-1] != b"\n" and not response.body.endswith(b"\n"):
+        response.body += b"\n"
 
 
 def _format(response: HTTPResponse, request: HTTPRequest) -> None:

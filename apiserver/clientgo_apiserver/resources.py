@@ -141,6 +141,10 @@ class Registry:
                 versions.append(resource.version)
         return {group: sorted(versions, key=version_priority) for group, versions in groups.items()}
 
+    def is_built_in(self, group: str) -> bool:
+        """Return whether a group has built-in kinds; none is named by the empty text."""
+        return bool(group) and any(resource.group == group and not resource.custom for resource in self.resources())
+
     def find(self, group: str, version: str, plural: str) -> Resource | None:
         """Return the resource at this path, or None."""
         return self._by_path.get((group, version, plural))

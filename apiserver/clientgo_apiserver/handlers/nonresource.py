@@ -3,12 +3,21 @@
 import hashlib
 from collections.abc import Callable
 from email.utils import formatdate
+from functools import partial
 from typing import Any
 
 from clientgo.version import KUBERNETES
 from clientgo_apiserver.auth.serviceaccounts import ISSUER
 from clientgo_apiserver.datafiles import read_sections
-from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, json_response, negotiate, text_response
+from clientgo_apiserver.http.messages import (
+    JSON,
+    HTTPRequest,
+    HTTPResponse,
+    check_accept,
+    check_plain,
+    json_response,
+    text_response,
+)
 from clientgo_apiserver.http.rendering import indent
 from clientgo_apiserver.http.status import PageNotFound
 from clientgo_apiserver.registry import discovery, openapi
@@ -40,7 +49,8 @@ _PAGES = (
     *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version"),
 )
 _OPENID_CACHING = ("Cache-Control", "public, max-age=3600")
-_V2_PROTOBUF = "proto-openapi.spec.v2"
+_V2_PROTOBUF, _V3_PROTOBUF = "proto-openapi.spec.v2", "proto-openapi.spec.v3"
+_JWKS = "application/jwk-set+json"
 _AGGREGATED = {
     "application/json;g=apidiscovery.k8s.io;v=v2;as=apigroupdiscoverylist": "v2",
 }
@@ -82,7 +92,9 @@ def _api(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRespons
             kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
             body = json_response(discovery.aggregated(registry, legacy=legacy, version=version)).body
             return _tagged(request, HTTPResponse(200, body, kind), hashlib.sha512(body).hexdigest().upper(), "public")
-        negotiate(request.headers.get("accept", ""))  # rejects other forms
+        if legacy:
+            check_accept(request.headers.get("accept", ""))
+        check_plain(request.headers.get("accept", ""))
         address = request.headers.get("host", "127.0.0.1")
         return json_response(discovery.legacy_root(registry, address) if legacy else discovery.group_list(registry))
     document = None
@@ -94,6 +106,10 @@ def _api(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRespons
         )
     if document is None:
         raise PageNotFound
+    accept = request.headers.get("accept", "")
+    if legacy or (len(segments) > 2 and registry.is_built_in(segments[1])):
+        check_accept(accept)
+    check_plain(accept)
     return json_response(document)
 
 
@@ -119,6 +135,8 @@ def _openapi(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRes
     documents = openapi.of(state.registry)
     accept = request.headers.get("accept", "")
     if segments == ["openapi", "v2"]:
+        if not _accepts_document(accept, _V2_PROTOBUF):
+            return HTTPResponse(406, content_type="")
         documents.index()
         if _V2_PROTOBUF in accept:
             return lambda: HTTPResponse(200, documents.v2_document(protobuf=True), openapi.V2_TYPE)
@@ -129,10 +147,19 @@ def _openapi(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRes
         return HTTPResponse(200, index, "text/plain; charset=utf-8", dated)
     if segments[:2] != ["openapi", "v3"]:
         raise PageNotFound
+    return _openapi_of_group(documents, request, segments, dated)
+
+
+def _openapi_of_group(
+    documents: openapi.OpenAPI, request: HTTPRequest, segments: list[str], dated: list[tuple[str, str]]
+) -> HTTPResponse | Deferred:
+    """Answer a request for the document of OpenAPI v3 of a group's version."""
     path = "/".join(segments[2:])
     digest, requested = documents.hash_of(path), request.query.get("hash", "")
     if not digest:
         return HTTPResponse(404, content_type="")
+    if not _accepts_document(request.headers.get("accept", ""), _V3_PROTOBUF):
+        return HTTPResponse(406, content_type="")
     if requested not in ("", digest):
         location = ("Location", f"/{'/'.join(segments)}?hash={digest}")
         return HTTPResponse(301, headers=[location, ("Etag", f'"{digest}"'), ("Vary", "Accept")])
@@ -148,25 +175,36 @@ def _openapi(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRes
     return document
 
 
-def _openid(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
+def _accepts_document(accept: str, protobuf: str) -> bool:
+    """Return whether a client accepts a document of OpenAPI as JSON, or as this protobuf."""
+    medias = {entry.partition(";")[0].strip() for entry in accept.split(",")}
+    return not accept or protobuf in accept or not medias.isdisjoint((JSON, "application/*", "*/*"))
+
+
+def _openid(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse | Deferred:
     """Answer where the keys are that verify tokens of service accounts, and the keys (OpenID Connect Discovery)."""
     if segments not in ([".well-known", "openid-configuration"], ["openid", "v1", "jwks"]):
         raise PageNotFound
+    check_accept(request.headers.get("accept", ""), (_JWKS if segments[0] == "openid" else JSON,))
+    return partial(_openid_document, state, request, keys=segments[0] == "openid")
+
+
+def _openid_document(state: State, request: HTTPRequest, *, keys: bool) -> HTTPResponse:
     # Imported at its first use: `cryptography` takes a tenth of a server's start.
     from clientgo_apiserver.auth import signing  # noqa: PLC0415
 
-    if segments[0] == "openid":
-        keys = json_response(signing.key_set(state.options.token_key)).body
-        return HTTPResponse(200, keys, "application/jwk-set+json", [_OPENID_CACHING])
+    if keys:
+        document = json_response(signing.key_set(state.options.token_key)).body
+        return HTTPResponse(200, document, _JWKS, [_OPENID_CACHING])
     scheme = "https" if state.options.root_ca else "http"
-    document = {
+    provider = {
         "issuer": ISSUER,
         "jwks_uri": f"{scheme}://{request.headers.get('host', '127.0.0.1')}/openid/v1/jwks",
         "response_types_supported": ["id_token"],
         "subject_types_supported": ["public"],
         "id_token_signing_alg_values_supported": [signing.ALGORITHM],
     }
-    return HTTPResponse(200, json_response(document).body, headers=[_OPENID_CACHING])
+    return HTTPResponse(200, json_response(provider).body, headers=[_OPENID_CACHING])
 
 
 def _checks(name: str) -> list[str]:
@@ -199,9 +237,10 @@ def _health(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResp
     return text_response(f"{''.join(lines)}{name} check passed\n" if "verbose" in request.query else "ok")
 
 
-def _version(_: State, __: HTTPRequest, segments: list[str]) -> HTTPResponse:
+def _version(_: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
     if len(segments) > 1:
         raise PageNotFound
+    check_accept(request.headers.get("accept", ""), (JSON,))
     return _indented(VERSION)
 
 

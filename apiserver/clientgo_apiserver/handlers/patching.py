@@ -16,7 +16,7 @@ from clientgo_apiserver.handlers.patches import (
     strategic_merge_patch,
 )
 from clientgo_apiserver.handlers.writes import Write, check_name, name_required, read_metadata
-from clientgo_apiserver.http.decode import media_type, no_conversion, parse_json, parse_yaml
+from clientgo_apiserver.http.decode import is_earlier, media_type, no_conversion, parse_json, parse_yaml
 from clientgo_apiserver.http.gojson import go_map, json_type, patched_text
 from clientgo_apiserver.http.nesting import value_error
 from clientgo_apiserver.http.status import (
@@ -76,7 +76,11 @@ def _check_kind(write: Write, new: Object) -> None:
         raise invalid(str(kind), str(api_version or "").rpartition("/")[0], write.name, causes)
     if not api_version:
         raise name_required(write)  # nothing is decoded without a version
-    if (kind or resource.kind, api_version) != (resource.kind, resource.api_version):
+    kind = kind or resource.kind
+    # What a patch makes of an object is converted from any version that is known.
+    if kind == resource.kind and isinstance(api_version, str) and is_earlier(api_version, kind):
+        return
+    if (kind, api_version) != (resource.kind, resource.api_version):
         raise write.undecodable(no_conversion(str(kind), str(api_version), resource))
 
 

@@ -154,7 +154,7 @@ def _list_response(resource: Resource, entries: list[Entry], meta: Object, form:
 
 def _list_of(start: Object, items: list[bytes], end: Object) -> bytes:
     tail = b"," + _encode(end)[1:] if end else b"}"
-    return b"".join((_encode(start)[:-1], b',"items":[', b",".join(items), b"]", tail))
+    return b"".join((_encode(start)[:-1], b',"items":[', b",".join(items), b"]", tail, b"\n"))
 
 
 def _not_as(resource: Resource, form: Form, kind: str, description: str) -> ApiFailure:

@@ -14,6 +14,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.meta import jsonpath
 from clientgo.meta.scheme import Column
 from clientgo_apiserver.gotext import go_float
+from clientgo_apiserver.http.status import bad_request
 from clientgo_apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, Printer, printer_of
 from clientgo_apiserver.printers.values import INVALID, moment_of, since
 from clientgo_apiserver.registry.defaults.kinds import TEMPLATE_GENERATION
@@ -42,10 +43,9 @@ def render(
     `list_meta` becomes the table's metadata (of a single object: its resourceVersion only).
 
     Raises:
-        ValueError: `include` is not one of `INCLUDES`.
+        ApiFailure: `include` is not one of `INCLUDES` (400).
     """
-    if include not in INCLUDES:
-        raise ValueError(f"includeObject must be one of {', '.join(INCLUDES)}, not {include!r}")
+    check_include(include)
     printer = printer_of(resource.group, resource.kind)
     if resource.custom:
         printer = _custom_printer(resource)
@@ -57,6 +57,13 @@ def render(
     columns = [{field: getattr(printed.column, field) for field in _SHOWN} for printed in printer]
     head = {"kind": "Table", "apiVersion": META_VERSION, "metadata": list_meta}
     return {**head, "columnDefinitions": columns, "rows": rows}
+
+
+def check_include(include: str) -> None:
+    """Check the query parameter `includeObject` of a request for a table (400)."""
+    if include not in INCLUDES:
+        reason = f"Invalid value: \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
+        raise bad_request(f"Unable to convert to Table as requested: includeObject: {reason}")
 
 
 def partial_metadata(obj: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import msgspec
 from clientgo.meta.listwatch import INITIAL_EVENTS_END
 from clientgo_apiserver.handlers.options import read_number, read_version
 from clientgo_apiserver.handlers.reading import render
+from clientgo_apiserver.handlers.tables import check_include
 from clientgo_apiserver.http.messages import Form, Query
 from clientgo_apiserver.http.status import ApiFailure, expired
 from clientgo_apiserver.limits import LOOP_OBJECTS
@@ -49,6 +50,8 @@ class WatchServer:
         self._is_selected = selection.test()
         self._form = form
         self._include = query.get("includeObject") or "Metadata"
+        if form.kind == "Table":
+            check_include(self._include)
         self._bookmarks = query.flag("allowWatchBookmarks")
         self._seconds = _timeout(query, state.options.max_watch)
         # Sent first, and encoded a few at a time; not counted, because they are as large as the equivalent list.

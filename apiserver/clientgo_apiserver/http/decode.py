@@ -180,13 +180,18 @@ def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
         return _check_custom(value, resource, kind, api_version, body)
     kind, api_version = kind or resource.kind, api_version or resource.api_version
     group, _, version = api_version.rpartition("/")
-    if kind == resource.kind and kind in _UNSERVED.get(api_version, "").split():
+    if kind == resource.kind and is_earlier(api_version, kind):
         raise _mismatch(api_version, resource)
     if kind != resource.kind or find_message(api_version, kind) is None:
         raise _unusable(kind, api_version, resource.kind, no_conversion(kind, api_version, resource))
     if (group, version) != (resource.group, resource.version):
         raise _mismatch(api_version, resource)
     return {**value, "apiVersion": api_version, "kind": kind}
+
+
+def is_earlier(api_version: str, kind: str) -> bool:
+    """Return whether a real server knows this version of a kind, although it does not serve it."""
+    return kind in _UNSERVED.get(api_version, "").split()
 
 
 def _check_custom(value: Object, resource: Resource, kind: str, api_version: str, body: bytes) -> Object:

@@ -210,8 +210,9 @@ def text_response(text: str, status: int = 200) -> HTTPResponse:
 _JSON_RANGES = ("*/*", "application/*", "application/json")
 _FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _FORM_VERSIONS = ("v1", "v1beta1")
-_PRODUCED = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
+PRODUCED = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
 STREAMED = (f"{JSON};stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+LISTED = (*PRODUCED, *STREAMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +257,7 @@ def negotiate(accept: str) -> Form:
             return Form(yaml=yaml, indented=indented)
         if params.get("g") == "meta.k8s.io" and kind in _FORMS and params.get("v") in _FORM_VERSIONS:
             return Form(kind, params["v"], yaml, indented)
-    raise not_acceptable(_PRODUCED)
+    raise not_acceptable(PRODUCED)
 
 
 def as_requested(response: HTTPResponse, accept: str) -> None:
@@ -280,10 +281,16 @@ def _yaml_of(body: bytes) -> bytes:
     return "".join(pieces).encode()
 
 
+def check_plain(accept: str) -> None:
+    """Check that the client accepts an object that has no other form, such as a table (406)."""
+    plain = ",".join(entry for entry in accept.split(",") if "as=" not in entry)
+    if accept and not plain:
+        raise not_acceptable(PRODUCED)
+    negotiate(plain)
+
+
 @lru_cache(maxsize=256)
-def check_accept(accept: str, *, listing: bool) -> None:
-    """Check that the client accepts a type of built-in kinds' responses, without regard to parameters (406)."""
-    offered = {*_PRODUCED, "*/*"}
-    if accept and not any(entry.partition(";")[0].strip() in offered for entry in accept.split(",")):
-        representations = (*_PRODUCED, *(STREAMED if listing else ()))
-        raise unavailable_type(406, f"Not Acceptable\n\nAvailable representations: {', '.join(representations)}")
+def check_accept(accept: str, produced: tuple[str, ...] = PRODUCED) -> None:
+    """Check that the client accepts a type of a router's responses, without regard to parameters (406)."""
+    if accept and {*produced, "*/*"}.isdisjoint(entry.partition(";")[0].strip() for entry in accept.split(",")):
+        raise unavailable_type(406, f"Not Acceptable\n\nAvailable representations: {', '.join(produced)}")

@@ -5,6 +5,7 @@ or because the client does not read.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,9 @@ _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
     b"Content-Length: 35\r\n\r\n431 Request Header Fields Too Large"
 )
+
+_METHODS = tuple(f"{name} ".encode() for name in ("POST", "GET", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"))
+_METHOD = re.compile(rb"(?!CONNECT )([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) ")
 
 
 class Exchange:
@@ -87,6 +91,7 @@ class Connection(HttpToolsProtocol):
         self._patience = patience
         self._in_head = True
         self._head = 0
+        self._method = ""  # of the request whose head is parsed, if it is unknown
         self._waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -104,6 +109,8 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Process data, unless the head of the request is too large."""
         if self._in_head:
+            if not self._head and not data.startswith(_METHODS):
+                data = self._with_known_method(data)
             self._head += len(data)
             if self._head > MAX_HEAD_BYTES and len(data) < self._head:
                 self.transport.write(_TOO_LARGE)
@@ -113,11 +120,21 @@ class Connection(HttpToolsProtocol):
         if self._in_head and self._head and self._waiting is None:
             self._expect()
 
+    def _with_known_method(self, data: bytes) -> bytes:
+        """Return the start of a head whose method is replaced until it is parsed: httptools rejects unknown ones."""
+        match = _METHOD.match(data)
+        if match is None:
+            return data
+        self._method = match[1].decode()
+        return b"%b%b" % (_METHODS[0], data[match.end() :])
+
     def on_headers_complete(self) -> None:
         """Stop the timeout of the head; the body has its own."""
         self._in_head = False
         self._stop_waiting()
         super().on_headers_complete()
+        if self._method:
+            self.scope["method"], self._method = self._method, ""
         if self.cycle is not None and self.cycle.scope is self.scope:  # no upgrade
             self.scope["state"]["exchange"] = Exchange(self.cycle)
 
