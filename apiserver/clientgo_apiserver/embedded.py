@@ -97,7 +97,7 @@ class EmbeddedServer(ApiServer):
     def new_token(self, name: str, *groups: str) -> str:
         """Return a new bearer token of the user `name`, a member of these groups."""
         token = _random_token()
-        self.add_user(token, authenticated(name, *groups))
+        self.add_user(token, authenticated(name, *groups, uid=name))
         return token
 
     def install(self, definitions: Iterable[Object]) -> None:

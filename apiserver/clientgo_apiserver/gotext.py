@@ -22,13 +22,13 @@ def parse_int(text: str) -> int:
     return _parsed("ParseInt", text, digits, -(1 << 63), (1 << 63) - 1)
 
 
-def parse_uint(text: str) -> int:
-    """Parse an unsigned number of 64 bits as Go does.
+def parse_uint(text: str, bits: int = 64) -> int:
+    """Parse an unsigned number of that many bits as Go does.
 
     Raises:
         ValueError: the text is not such a number, in Go's words.
     """
-    return _parsed("ParseUint", text, text, 0, (1 << 64) - 1)
+    return _parsed("ParseUint", text, text, 0, (1 << bits) - 1)
 
 
 def _parsed(function: str, text: str, digits: str, least: int, most: int) -> int:

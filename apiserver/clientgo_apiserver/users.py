@@ -36,7 +36,8 @@ class User:
 
 
 ANONYMOUS = User("system:anonymous", (UNAUTHENTICATED,))
-ADMIN = User("kubernetes-admin", (MASTERS, AUTHENTICATED))
+ADMIN = User("kubernetes-admin", (MASTERS, AUTHENTICATED), uid="kubernetes-admin")
+"""User of the administrator's token; a file of tokens has a uid for each of them."""
 
 
 def authenticated(name: str, *groups: str, uid: str = "") -> User:

@@ -154,7 +154,7 @@ def part_values(text: str, bounds: tuple[int, int, dict[str, int]]) -> range:
 def _number(text: str, names: dict[str, int]) -> int:
     if text.lower() in names:
         return names[text.lower()]
-    if not re.fullmatch(r"[+-]?\d+", text):
+    if not re.fullmatch(r"[+-]?\d+", text, re.ASCII):
         raise ValueError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
     if int(text) < 0:
         raise ValueError(f"negative number ({int(text)}) not allowed: {text}")

@@ -309,7 +309,7 @@ class _Parser:
 
 
 _UNSAFE = re.compile(r"[\\,=]")
-_PIECE = re.compile(r"\\.|[^\\,]+|.", re.DOTALL)
+_PARTS = re.compile(r"(?:[^\\,]|\\.|\\\Z)++", re.DOTALL)
 _ESCAPED = re.compile(r"\\([\\,=])|([\\,=].?)", re.DOTALL)
 _TERM = re.compile("(.*?)(!=|==|=)(.*)", re.DOTALL)
 
@@ -353,7 +353,7 @@ def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:
     Raises:
         ValueError: a term has no operator, or its value has an invalid escape; in client-go's words.
     """
-    return tuple(_term(part, text) for part in _segments(text) if part)
+    return tuple(_term(part, text) for part in _PARTS.findall(text))
 
 
 # By group, resource and field: the path in the JSON, and the value that the JSON does not contain.
@@ -369,17 +369,6 @@ def json_field(group: str, resource: str, term: FieldTerm) -> FieldTerm:
     """Return a term of a field selector as one on the JSON of the resource's objects."""
     path, absent = _FIELDS.get((group, resource, term.field), (term.path, ""))
     return FieldTerm(path, "" if term.value == absent else term.value, term.equal)
-
-
-def _segments(text: str) -> list[str]:
-    # Piece by piece instead of one pattern per term, whose time would grow with the square of the text.
-    segments = [""]
-    for piece in _PIECE.findall(text):
-        if piece == ",":
-            segments.append("")
-        else:
-            segments[-1] += piece
-    return segments
 
 
 def _term(part: str, text: str) -> FieldTerm:

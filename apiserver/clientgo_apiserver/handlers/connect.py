@@ -10,7 +10,7 @@ from typing import Any
 
 from clientgo.internal.hosts import parse_ip
 from clientgo_apiserver.handlers import containers
-from clientgo_apiserver.handlers.forwarding import forward
+from clientgo_apiserver.handlers.forwarding import forward, read_ports
 from clientgo_apiserver.handlers.options import read_number
 from clientgo_apiserver.handlers.reading import get
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse
@@ -44,6 +44,8 @@ def connect(
         raise _proxy_failure(state, resource, namespace, name)
     if part == "log":
         _check_log_options(request, name)
+    if part == "portforward":
+        read_ports(request)
     pod = get(state, resource, namespace, name).object
     container = "" if part == "portforward" else _container(pod, request.query.get("container", ""))
     node = dig(pod, "spec", "nodeName")

@@ -11,6 +11,7 @@ from functools import partial
 
 import msgspec
 
+from clientgo_apiserver.gotext import parse_uint
 from clientgo_apiserver.handlers.containers import read_annotation
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.status import bad_request
@@ -23,15 +24,23 @@ _ECHO, _REFUSE = "echo", "refuse"
 
 def forward(pod: Object, request: HTTPRequest) -> Upgrade:
     """Return the upgrade that forwards the ports of the query (400)."""
-    ports = [value for name, value in request.query.pairs if name == "ports"]
+    ports = read_ports(request)
     if not ports:
         raise bad_request('query parameter "ports" is required')
-    for port in ports:
-        if not (port.isdecimal() and port.isascii() and 0 < int(port[:6]) < 65536):
-            raise bad_request(f'unable to parse "{port}" as a port')
+    if 0 in ports:
+        raise bad_request('unable to parse "0" as a port')
     addresses = _addresses(pod)
-    targets = [(int(port), addresses.get(int(port), _REFUSE)) for port in ports]
+    targets = [(port, addresses.get(port, _REFUSE)) for port in ports]
     return Upgrade(choose_protocol(request, (V4, BASE64)), partial(_run, targets))
+
+
+def read_ports(request: HTTPRequest) -> list[int]:
+    """Return the ports of the query: lists separated by commas (400)."""
+    try:
+        texts = [text for name, value in request.query.pairs if name == "ports" for text in value.split(",")]
+        return [parse_uint(text, bits=16) for text in texts]
+    except ValueError as error:
+        raise bad_request(f"cannot convert to []int32: {error}") from error
 
 
 def _addresses(pod: Object) -> dict[int, str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from clientgo_apiserver.auth.authentication import user_of_token
 from clientgo_apiserver.auth.authorization import Attributes, Rules, decide
 from clientgo_apiserver.auth.serviceaccounts import ISSUER, matching_audiences, token_audiences
-from clientgo_apiserver.http.status import ApiFailure, Cause, bad_request, invalid, invalid_value
+from clientgo_apiserver.http.status import bad_request, invalid, invalid_value
 from clientgo_apiserver.registry.gotypes import in_order, metadata_in_order
 from clientgo_apiserver.registry.metadata import timestamp
 from clientgo_apiserver.resources import Object
@@ -30,25 +30,21 @@ _EVERYTHING = {
 }
 
 
-_EMPTY_METADATA = ("SelfSubjectAccessReview", "SubjectAccessReview")
+_SUBJECTS = ("LocalSubjectAccessReview", "SelfSubjectAccessReview", "SubjectAccessReview")
 
 
 def review(state: State, kind: str, obj: Object, user: User, namespace: str = "") -> Object:
     """Return the review, whose metadata has been read, with its status (400, 422)."""
-    meta = obj["metadata"]
     spec = obj.get("spec") or {}
     if not isinstance(spec, dict):
         raise bad_request(f"{kind} cannot be handled as a {kind}: spec must be an object")
-    attributes = spec.get("resourceAttributes")
-    if namespace and (not isinstance(attributes, dict) or attributes.get("namespace") != namespace):
-        raise bad_request(f"spec.resourceAttributes.namespace must match namespace: {namespace}")
+    if kind in _SUBJECTS:
+        _check_access(kind, obj, spec, namespace)
     status = _ANSWERS[kind](state, spec, user)
     if kind == "SelfSubjectReview":
         return in_order({**obj, "metadata": {"creationTimestamp": timestamp(state.clock)}, "status": status})
     if kind == "SelfSubjectRulesReview":
         return in_order({**obj, "metadata": {}, "spec": {}, "status": status})
-    if kind in _EMPTY_METADATA and meta.keys() - {"managedFields"}:
-        raise _invalid(invalid_value("metadata", metadata_in_order(obj), "must be empty"))
     return in_order({**obj, "status": status})
 
 
@@ -75,25 +71,38 @@ def _why_not(meant: Sequence[str], requested: Sequence[str]) -> str:
     )
 
 
+def _check_access(kind: str, obj: Object, spec: Object, namespace: str) -> None:
+    """Check the spec and the metadata of an access review (422); a real server's message does not name the kind."""
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    path_in_go = {"Path": (path or {}).get("path") or "", "Verb": (path or {}).get("verb") or ""}
+    local, named = kind == "LocalSubjectAccessReview", {"managedFields", *(("namespace",) if namespace else ())}
+    causes = []
+    if resource is not None and path is not None:
+        reason = "cannot be specified in combination with resourceAttributes"
+        causes.append(invalid_value("spec.nonResourceAttributes", path_in_go, reason))
+    if resource is None and path is None:
+        reason = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        causes.append(invalid_value("spec.resourceAttributes", None, reason))
+    if kind != "SelfSubjectAccessReview" and not spec.get("user") and not spec.get("groups"):
+        causes.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
+    if obj["metadata"].keys() - named:
+        reason = "must be empty except for namespace" if local else "must be empty"
+        causes.append(invalid_value("metadata", metadata_in_order(obj), reason))
+    if local and resource is not None and (resource.get("namespace") or "") != namespace:
+        field, reason = "spec.resourceAttributes.namespace", "must match metadata.namespace"
+        causes.append(invalid_value(field, resource.get("namespace") or "", reason))
+    if local and path is not None:
+        causes.append(invalid_value("spec.nonResourceAttributes", path_in_go, "disallowed on this kind of request"))
+    if causes:
+        raise invalid("", "authorization.k8s.io", "", causes)
+
+
 def _others_access(state: State, spec: Object, _: User) -> Object:
-    name, groups = spec.get("user") or "", tuple(spec.get("groups") or ())
-    if not name and not groups:
-        cause = invalid_value("spec.user", "", "at least one of user or group must be specified")
-        raise _invalid(cause)
-    return _access(state, spec, User(name, groups, spec.get("uid") or ""))
-
-
-def _invalid(cause: Cause) -> ApiFailure:
-    # A real server's message does not name the kind.
-    return invalid("", "authorization.k8s.io", "", [cause])
+    return _access(state, spec, User(spec.get("user") or "", tuple(spec.get("groups") or ()), spec.get("uid") or ""))
 
 
 def _access(state: State, spec: Object, user: User) -> Object:
     resource, path = spec.get("resourceAttributes") or {}, spec.get("nonResourceAttributes") or {}
-    if not isinstance(resource, dict) or not isinstance(path, dict) or bool(resource) == bool(path):
-        reason = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        cause = invalid_value("spec.resourceAttributes", resource, reason)
-        raise _invalid(cause)
     if path:
         attributes = Attributes(user, path.get("verb") or "", path=path.get("path") or "")
     else:

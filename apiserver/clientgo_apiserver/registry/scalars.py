@@ -127,7 +127,7 @@ def _second_in_utc(match: re.Match[str]) -> str:
         datetime.fromisoformat(text)
         return text
     cycle = 2000 + int(year) % 400  # the calendar repeats itself
-    moment = datetime(cycle, *(int(match[element]) for element in range(2, 7)))  # type: ignore[misc]
+    moment = datetime.fromisoformat(f"{cycle}{match[0][4:11]}{hour:0>2}:{match[5]}:{match[6]}")
     if sign:
         hours, minutes = int(match[9]), int(match[10])
         if hours > 24 or minutes > 60:

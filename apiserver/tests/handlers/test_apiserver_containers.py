@@ -174,7 +174,19 @@ def test_invalid_message_closes_the_connection(client: Client, message: bytes) -
         ("p/exec?command=a", V5, 400, "you must specify at least 1 of stdin, stdout, stderr"),
         ("p/exec?command=a&stdout=1", "v9", 400, "unsupported protocols ['v9']: use one of v5.channel.k8s.io"),
         ("p/portforward", V4, 400, 'query parameter "ports" is required'),
-        ("p/portforward?ports=70000", V4, 400, 'unable to parse "70000" as a port'),
+        (
+            "p/portforward?ports=80,70000",
+            V4,
+            400,
+            'cannot convert to []int32: strconv.ParseUint: parsing "70000": value out of range',
+        ),
+        (
+            "p/portforward?ports=80,",
+            V4,
+            400,
+            'cannot convert to []int32: strconv.ParseUint: parsing "": invalid syntax',
+        ),
+        ("p/portforward?ports=0", V4, 400, 'unable to parse "0" as a port'),
         ("p/portforward?ports=80", V5, 400, "unsupported protocols"),
         ("other/portforward?ports=80", V4, 400, "'10.0.0.1:80' is not a loopback address with a port"),
         ("invalid/exec?command=a&stdout=1", V5, 400, f"annotation {EXEC}: expected a YAML list of rules"),
@@ -208,7 +220,7 @@ def test_stop_of_the_server_ends_a_waiting_command() -> None:
 
 @pytest.mark.integration
 def test_declared_port_returns_what_it_receives_and_others_refuse(client: Client) -> None:
-    connection = client.connect("p/portforward?ports=80&ports=81", V4)
+    connection = client.connect("p/portforward?ports=80,81", V4)
     opened = [b"\x00P\x00", b"\x01P\x00", b"\x02Q\x00", b"\x03Q\x00"]
     refusal = b"\x03failed to connect to localhost:81: connect: connection refused"
     assert [connection.recv() for _ in range(5)] == [*opened, refusal]

@@ -17,7 +17,7 @@ def request(**spec: object) -> Object:
 
 def test_certificate_request_names_its_user_and_its_spec_stays(guarded: Guarded) -> None:
     built = guarded.ok("POST", REQUESTS, request(username="someone"))
-    assert built["spec"]["username"] == "kubernetes-admin"
+    assert (built["spec"]["username"], built["spec"]["uid"]) == ("kubernetes-admin", "kubernetes-admin")
     changed = guarded.ok("PATCH", f"{REQUESTS}/a", {"spec": {"signerName": "other.com/x"}}, MERGE)
     assert changed["spec"]["signerName"] == "example.com/signer"
 

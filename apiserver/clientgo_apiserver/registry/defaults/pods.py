@@ -84,6 +84,8 @@ def pod(obj: Object) -> Object:
             spec[field] = [_with_ports(_with_requests(container_spec), spec) for container_spec in spec[field]]
     if (spec.get("resources") or {}).get("limits"):
         spec["resources"] = _pod_resources(spec)
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     return {**obj, "spec": spec}
 
 

@@ -86,5 +86,8 @@ def _known_zone(name: str) -> bool:
     """Return whether the time zone exists; any does on a machine without a database of time zones."""
     import zoneinfo  # noqa: PLC0415  # takes milliseconds, and few jobs have a time zone
 
-    zones = zoneinfo.available_timezones()
-    return not zones or name in zones or name in ("Local", "UTC")
+    try:
+        zoneinfo.ZoneInfo(name)  # also `posix/UTC`, which is no available time zone
+    except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError):
+        return name == "Local" or not zoneinfo.available_timezones()
+    return True
