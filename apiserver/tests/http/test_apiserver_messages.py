@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo_apiserver.http.messages import (
+    LISTED,
     Form,
     HTTPRequest,
     Target,
@@ -146,6 +147,6 @@ def test_types_that_are_not_produced_are_not_acceptable(accept: str) -> None:
 
 
 def test_protobuf_is_acceptable_for_built_in_kinds() -> None:
-    check_accept("application/vnd.kubernetes.protobuf", listing=False)
+    check_accept("application/vnd.kubernetes.protobuf")
     with pytest.raises(ApiFailure, match="Not Acceptable"):
-        check_accept("text/html", listing=True)
+        check_accept("text/html", LISTED)
