@@ -25,6 +25,7 @@ def expression(source: str) -> Expression:
     [
         "quantity('1Gi').isGreaterThan(quantity('1Mi')) && quantity('1').add(quantity('500m')).asApproximateFloat() == 1.5",
         "sign(quantity('-1')) == -1 && quantity('2k').asInteger() == 2000 && !isQuantity('1.5XX')",
+        "!quantity('1.0').isInteger() && !quantity('5Pi').isInteger() && quantity('5Mi').isInteger() && isQuantity('.')",
         "ip('::1').family() == 6 && ip('::1').isLoopback() && !isIP('1.2.3') && ip.isCanonical('2001:db8::1')",
         "cidr('10.1.2.3/8').containsIP('10.9.9.9') && string(cidr('10.1.2.3/8').masked()) == '10.0.0.0/8'",
         "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16') && !cidr('10.1.0.0/16').containsCIDR('10.0.0.0/8')",

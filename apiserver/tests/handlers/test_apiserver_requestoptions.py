@@ -126,7 +126,7 @@ def test_value_of_a_field_selector_is_escaped(kube: Kube, selector: str, reason:
     assert kube.ok("GET", rf"{CONFIG_MAPS}?fieldSelector=metadata.name%3Da\,\=\\")["items"] == []
 
 
-def test_number_of_a_token_is_named_at_its_invalid_byte(kube: Kube) -> None:
+def test_invalid_byte_of_a_continue_token_is_named(kube: Kube) -> None:
     for token, at in (("x", 0), ("abcd*", 4), ("abcdefghi", 8)):
         message = kube.refused(400, "GET", f"{CONFIG_MAPS}?continue={token}")["message"]
         assert message.endswith(f"illegal base64 data at input byte {at}")
