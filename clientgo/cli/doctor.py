@@ -40,6 +40,7 @@ from clientgo.kubernetes.types.authorization_v1 import (
 )
 from clientgo.log.config import has_colors
 from clientgo.log.facts import paint
+from clientgo.meta.conditions import conditions_of
 from clientgo.meta.jsonvalues import same
 from clientgo.rest import Config, load_config
 from clientgo.rest.config import Impersonation
@@ -230,11 +231,10 @@ def check_crds(
             yield Diagnosis(WARNING, "CRD", f"{name} cannot be compared: {error}")
             continue
         differing_path = "" if crd in external else difference(_comparable(crd["spec"]), _comparable(installed["spec"]))
-        conditions = installed.get("status", {}).get("conditions") or ()
         refused = [
-            condition["message"]
-            for condition in conditions
-            if condition["type"] in _ACCEPTED and condition["status"] != "True"
+            str(condition.get("message"))
+            for condition in conditions_of(installed)
+            if condition.get("type") in _ACCEPTED and condition.get("status") != "True"
         ]
         if differing_path:
             yield Diagnosis(PROBLEM, "CRD", f"{name} differs from config/crd in spec{differing_path}: run make install")

@@ -7,7 +7,9 @@ from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.dynamic.client import dynamic_client
+from clientgo.dynamic.waiting import WaitTimeout, wait_for
 from clientgo.errors import AlreadyExists, ConfigError, NotFound
+from clientgo.meta.codec import from_dict
 from clientgo.meta.manifests import Object as Object
 from clientgo.meta.manifests import name_of
 from clientgo.meta.manifests import read_crds as read_crds
@@ -39,7 +41,7 @@ def install(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock: C
     names = list(crds)
     install_objects(requester, CRDS, names)
     for crd in names:
-        _wait_until_served(requester, str(crd["metadata"]["name"]), clock)
+        _wait_until_served(requester, crd, clock)
 
 
 def uninstall(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -125,13 +127,9 @@ def _update(client: Any, obj: Mapping[str, Any]) -> None:
     retry_on_conflict(write)
 
 
-def _wait_until_served(requester: Requester, name: str, clock: Clock) -> None:
-    deadline = clock.now() + WAIT_SECONDS
-    while True:
-        crd = _client(requester, CRDS).get(name)
-        conditions = {c["type"]: c["status"] for c in crd.get("status", "conditions") or ()}
-        if conditions.get("Established") == "True":
-            return
-        if clock.now() >= deadline:
-            raise ConfigError(f"CRD {name} is not established after {WAIT_SECONDS:g} s: conditions {conditions}")
-        clock.poll(threading.Event(), POLL_SECONDS)
+def _wait_until_served(requester: Requester, crd: Mapping[str, Any], clock: Clock) -> None:
+    client = _client(requester, CRDS)
+    try:
+        wait_for(requester, from_dict(client.kind, crd), condition="Established", timeout=WAIT_SECONDS, clock=clock)
+    except WaitTimeout as error:
+        raise ConfigError(f"CRD is not established: {error}") from error

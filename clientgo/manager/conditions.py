@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.kubernetes.types.shared import Condition
 from clientgo.meta.codec import replace
+from clientgo.meta.conditions import is_outdated
 
 __all__ = [
     "Condition", "ConditionLike", "find_status_condition", "is_status_condition_true", "remove_status_condition",
@@ -61,10 +62,16 @@ def find_status_condition(conditions: Iterable[C], kind: str) -> C | None:
     return next((condition for condition in conditions if condition.type == kind), None)
 
 
-def is_status_condition_true(conditions: Iterable[C], kind: str) -> bool:
-    """Return whether there is a condition of that type with the status "True"."""
+def is_status_condition_true(conditions: Iterable[C], kind: str, *, generation: int | None = None) -> bool:
+    """Return whether there is a condition of that type with the status "True".
+
+    With a `generation`, the object's `metadata.generation`, a condition that describes an older spec does not count. To
+    judge an object of another controller as `kubectl wait` does, use `clientgo.dynamic.waiting.has_condition`.
+    """
     condition = find_status_condition(conditions, kind)
-    return condition is not None and condition.status == "True"
+    if condition is None or is_outdated(getattr(condition, "observed_generation", None), generation):
+        return False
+    return condition.status == "True"
 
 
 def remove_status_condition(conditions: Iterable[C], kind: str) -> tuple[C, ...]:

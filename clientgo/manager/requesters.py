@@ -19,6 +19,7 @@ from clientgo.lifecycle import MaybeCoroutine, finished
 from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource
+from clientgo.rest.deadlines import DeadlineRequester
 from clientgo.rest.limits import Deadline
 from clientgo.rest.request import JSON, ForwardingRequester, Request, Requester
 
@@ -63,22 +64,20 @@ def limit_of_wait(seconds: float) -> float:
     return seconds if deadline is None else max(0.0, min(seconds, deadline.remaining()))
 
 
-class LimitedRequester(ForwardingRequester):
-    """Requester that sets the timeout of each request to the remaining time; it does not apply to open streams.
+class LimitedRequester(DeadlineRequester):
+    """Requester whose requests end with the time limit of the reconciliation that sends them.
 
     Requests raise `ReconciliationTimeout` if no time is left.
     """
 
-    def _forwarded(self, request: Request) -> Request:
-        deadline = _DEADLINE.get()
-        if deadline is None:
-            return request
-        remaining = deadline.remaining()
-        if remaining <= 0:
-            what = f"{request.verb} {request.resource.resource}"
-            raise ReconciliationTimeout(f"{what} not sent: the time limit of this reconciliation has passed")
-        timeout = remaining if request.timeout is None else min(remaining, request.timeout)
-        return msgspec.structs.replace(request, timeout=timeout)
+    def deadline(self) -> Deadline | None:
+        """Return the deadline of the running reconciliation."""
+        return _DEADLINE.get()
+
+    def too_late(self, request: Request) -> ClientGoError:
+        """Return the error of a request after the time limit."""
+        what = f"{request.verb} {request.resource.resource}"
+        return ReconciliationTimeout(f"{what} not sent: the time limit of this reconciliation has passed")
 
 
 FieldValidation = Literal["Strict", "Warn", "Ignore"]

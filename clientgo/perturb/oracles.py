@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Any
 
+from clientgo.meta.conditions import conditions_of, observed_generation
 from clientgo.perturb.compare import Masks, diff_lines, differences, differs_or_is_older, normalized, text_of
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import SOON, ClusterState, Object, ObjectChange, ObjectRef, is_deleting, owner_uids
@@ -223,13 +224,12 @@ def _soon_after(
 def _claims(change: ObjectChange, *, strict: bool) -> bool:
     """Return whether a change of the status claims that the current generation is reached."""
     obj = change.new or {}
-    status, before = obj.get("status") or {}, (change.old or {}).get("status")
-    if status == before or not isinstance(status, dict) or is_deleting(obj):
+    if obj.get("status") == (change.old or {}).get("status") or is_deleting(obj):
         return False
     generation = obj["metadata"].get("generation")
-    for condition in status.get("conditions") or ():
+    for condition in conditions_of(obj):
         if condition.get("type") in READY and condition.get("status") == "True":
-            observed = condition.get("observedGeneration", status.get("observedGeneration"))
+            observed = observed_generation(obj, condition)
             if observed == generation or (observed is None and not strict):
                 return True
     return False

@@ -55,3 +55,10 @@ def test_conditions_keep_their_order_and_are_found_by_type() -> None:
     assert is_status_condition_true((READY,), "Ready")
     assert remove_status_condition(both, "Ready") == both[1:]
     assert remove_status_condition(both, "Absent") == both
+
+
+def test_condition_of_an_older_generation_is_not_true() -> None:
+    conditions = (replace(READY, observed_generation=1),)
+    assert is_status_condition_true(conditions, "Ready")
+    assert [is_status_condition_true(conditions, "Ready", generation=number) for number in (1, 2)] == [True, False]
+    assert is_status_condition_true((READY,), "Ready", generation=2)  # it does not say what it describes
