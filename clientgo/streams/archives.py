@@ -1,7 +1,8 @@
 """Archives of `tar`: of local files, as they are read, and from a container, unpacked below one folder only.
 
 A container may send anything. Nothing is written outside the target, no link of the copy leads out of it, and nothing
-is written through a link.
+is written through a link. The finished copy decides again which links lead out: a link may lead through others, which a
+later member may replace.
 """
 
 import os
@@ -10,7 +11,7 @@ import tarfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, cast
+from typing import Any, NamedTuple, NoReturn, Protocol, cast
 
 from clientgo.errors import ClientGoError
 from clientgo.log import get_logger
@@ -23,6 +24,11 @@ _END = bytes(2 * _BLOCK)
 _COPIED = (tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE)
 # Of a copy without them the remainder is of use.
 _SKIPPED = (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError, tarfile.SpecialFileError)
+
+MAX_LINKS = 40
+"""Maximum number of links that one path may lead through (Linux's)."""
+
+_NOT_COPIED = "not copied: the link leads out of the copy"
 
 
 class CopyFailed(ClientGoError):
@@ -99,13 +105,18 @@ def unpack(source: Readable, prefix: str, target: Path) -> None:
         OSError: a file cannot be written.
     """
     count = 0
+    links: set[str] = set()
     try:
         with tarfile.open(fileobj=cast(Any, source), mode="r|", bufsize=_PIECE) as archive:  # it only reads
             for member in archive:
                 _unpack_member(archive, member, prefix, target)
+                if member.issym() or member.islnk():
+                    links.add(_name_below(prefix, member.name))
                 count += 1
     except tarfile.TarError as error:
         raise CopyFailed(f"invalid archive of {prefix}: {error}") from error
+    finally:  # also of an incomplete copy
+        _remove_links_out(target, links)
     if not count:
         raise CopyFailed(f"invalid archive of {prefix}: it is empty")
 
@@ -137,9 +148,54 @@ def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> N
     for parent in path.relative_to(folder).parents:
         if (folder / parent).is_symlink() and parent != Path():
             raise CopyFailed(f"invalid archive: {member.name!r} is below a link")
+    if member.issym():
+        destination = _follow(path.parent / member.linkname)
+        if destination.links == MAX_LINKS or not destination.is_below(folder.resolve()):
+            log.warning(_NOT_COPIED, extra={"path": str(path)})
+            return
     if path.is_symlink():
         path.unlink()
     try:
         archive.extract(member, folder, filter="data")
     except _SKIPPED as error:
         log.warning("not copied", extra={"path": member.name, "err": error})
+
+
+def _remove_links_out(target: Path, names: set[str]) -> None:
+    """Remove the links of a copy that lead out of it; a hard link to a link is one, too.
+
+    If there are any, those that lead through other links are removed as well: without these they may lead elsewhere.
+    """
+    root = target.resolve()
+    links = {path: _follow(path) for path in (root / name for name in sorted(names)) if path.is_symlink()}
+    if all(destination.is_below(root) for destination in links.values()):
+        return
+    for path, destination in links.items():
+        if destination.links > 1 or not destination.is_below(root):
+            log.warning(_NOT_COPIED, extra={"path": str(path)})
+            path.unlink()
+
+
+class _Destination(NamedTuple):
+    """Path to which a path leads, as far as it exists, through a number of links."""
+
+    path: Path
+    links: int
+
+    def is_below(self, folder: Path) -> bool:
+        return self.links <= MAX_LINKS and self.path.is_relative_to(folder)
+
+
+def _follow(path: Path) -> _Destination:
+    """Return the destination of a path; of too many links, that of the first ones."""
+    place, remaining, links = Path(path.anchor), [*reversed(path.parts)], 0
+    while remaining and links <= MAX_LINKS:
+        step = remaining.pop()
+        if step == "..":
+            place = place.parent
+        elif not (place / step).is_symlink():
+            place /= step  # the root, if the step is that
+        else:
+            links += 1
+            remaining += reversed((place / step).readlink().parts)
+    return _Destination(place, links)

@@ -162,3 +162,46 @@ def test_archive_that_is_cut_off_is_an_error(tmp_path: Path, size: int) -> None:
 def test_any_bytes_are_an_archive_or_an_error(data: bytes) -> None:
     with pytest.raises(CopyFailed):
         unpack(io.BytesIO(data), "copy", Path("/nonexistent/target"))
+
+
+LOOK_RIGHT_WHEN_MADE = {
+    "through a link that is replaced": [
+        ("copy/x/y", FOLDER), ("copy/a", link_to("x/y")), ("copy/out", link_to("a/../..")), ("copy/a", link_to(".")),
+    ],
+    "through a link that is made later": [
+        ("copy/x", FOLDER), ("copy/out", link_to("x/a/..")), ("copy/x/a", link_to("..")),
+    ],
+    "hard link to a link in a deeper folder": [
+        ("copy/x/y", FOLDER), ("copy/x/y/in", link_to("../..")), ("copy/out", link_to("copy/x/y/in", tarfile.LNKTYPE)),
+    ],
+    "link that remains after another is removed": [
+        ("copy/x/y", FOLDER), ("copy/a", link_to("x/y")), ("copy/b", link_to("a/../..")),
+        ("copy/out", link_to("b/x/..")), ("copy/a", link_to(".")),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("members", LOOK_RIGHT_WHEN_MADE.values(), ids=LOOK_RIGHT_WHEN_MADE)
+def test_no_link_of_the_finished_copy_leads_out(
+    tmp_path: Path, members: list[tuple[str, dict[str, object]]], caplog: pytest.LogCaptureFixture
+) -> None:
+    target = tmp_path / "target"
+    unpack(archive(("copy", FOLDER), *members), "copy", target)
+    leading_out = [path for path in target.rglob("*") if not path.resolve().is_relative_to(target)]
+    assert leading_out == []
+    assert "not copied: the link leads out of the copy" in caplog.text
+
+
+def test_links_of_an_incomplete_copy_do_not_lead_out(tmp_path: Path) -> None:
+    members = LOOK_RIGHT_WHEN_MADE["through a link that is replaced"]
+    with pytest.raises(CopyFailed):
+        unpack(archive(("copy", FOLDER), *members, ("other", FOLDER)), "copy", tmp_path / "target")
+    assert not (tmp_path / "target" / "out").is_symlink()
+
+
+def test_long_chain_of_links_is_not_copied(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    chain = [(f"copy/l{number}", link_to(f"l{number - 1}" if number else ".")) for number in range(200)]
+    unpack(archive(("copy", FOLDER), *chain), "copy", tmp_path / "target")
+    assert (tmp_path / "target" / "l30").is_symlink()
+    assert not (tmp_path / "target" / "l40").is_symlink()
+    assert "not copied" in caplog.text
