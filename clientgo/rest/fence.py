@@ -1,9 +1,10 @@
 """Write fencing by leases: a requester for a leader, or for the owner of a shard, that writes only with the lease.
 
-`may_write` is called before each transmission of a write: after every wait, before every retry, and again once a new
-connection is open. It also ends those waits. So a worker that loses the lease while it reconciles sends nothing more,
-and neither does a process that was suspended beyond the lease's end. A write that was sent before cannot be withdrawn:
-a lease is valid beyond its renewal deadline for the time that such a write may take to arrive.
+`may_write` is called before each transmission of a write: after every wait, before every retry, again once a new
+connection is open, and before each input of a command that runs. It also ends those waits. So a worker that loses the
+lease while it reconciles sends nothing more, and neither does a process that was suspended beyond the lease's end. A
+write that was sent before cannot be withdrawn: a lease is valid beyond its renewal deadline for the time that such a
+write may take to arrive.
 """
 
 from collections.abc import Callable
@@ -34,20 +35,27 @@ class FencedRequester(ForwardingRequester):
         """Send a request and return the response body; raise `LeaseNotHeld` for a write without the lease."""
         if request.verb in _READING:
             return self._requester.do(request)
-        with Checked(self._permitted(request)):
+        with Checked(self._checked(request)):
             return self._requester.do(request)
 
     def upgrade(self, request: Request, headers: "Headers") -> "Duplex":
         """Switch the protocol of a new connection; raise `LeaseNotHeld` without the lease: a command may write."""
-        with Checked(self._permitted(request)):
+        with Checked(self._checked(request)):
             return super().upgrade(request, headers)
 
-    def _permitted(self, request: Request) -> Check:
-        """Return the check of a write, which has passed once: for requesters other than `RESTClient`."""
+    def permission(self, request: Request) -> Check:
+        """Return the check of a write, and of input for a connection that it has opened."""
+        outer = super().permission(request)
 
         def check() -> None:
             if not run_callback(self._may_write):
                 raise LeaseNotHeld(f"{request.verb} {request.resource.resource} not sent: the lease is not held")
+            outer()
 
+        return check
+
+    def _checked(self, request: Request) -> Check:
+        """Return the check, which has passed once: for requesters other than `RESTClient`."""
+        check = self.permission(request)
         check()
         return check

@@ -173,6 +173,19 @@ def open_stream(requester: Requester, request: Request) -> ByteStream:
     return requester.stream(request)
 
 
+def permission_for(requester: object, request: Request) -> Callable[[], object]:
+    """Return the check that further input of an opened connection has to pass, before each transmission.
+
+    A requester that permits only some requests, such as one with a fence, has it as the method `permission`.
+    """
+    permission = getattr(requester, "permission", None)
+    return _permit if permission is None else permission(request)
+
+
+def _permit() -> None:
+    """Permit everything."""
+
+
 class ForwardingRequester:
     """Base class of requesters that forward each request to another one, perhaps changed."""
 
@@ -201,6 +214,10 @@ class ForwardingRequester:
     def upgrade(self, request: Request, headers: "Headers") -> "Duplex":
         """Switch the protocol of a new connection."""
         return open_upgrade(self._requester, self._forwarded(request), headers)
+
+    def permission(self, request: Request) -> Callable[[], object]:
+        """Return the check of input for a connection that this request has opened; see `permission_for`."""
+        return permission_for(self._requester, request)
 
     def _forwarded(self, request: Request) -> Request:
         """Return the request to send instead."""

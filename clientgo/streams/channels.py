@@ -3,8 +3,10 @@
 Version 5 (Kubernetes 1.30) has a message that ends a channel, which version 4 has not.
 """
 
+from collections.abc import Callable
+
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.request import Request, Requester
+from clientgo.rest.request import Request, Requester, permission_for
 from clientgo.streams.websockets import WebSocket, open_socket
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
@@ -34,10 +36,14 @@ def decode_message(message: bytes) -> tuple[int, bytes]:
 
 
 class ChannelSocket:
-    """A WebSocket with channels: one thread receives, any may send."""
+    """A WebSocket with channels: one thread receives, any may send.
 
-    def __init__(self, socket: WebSocket) -> None:
+    `permit` is called before each message, and raises if it must not be sent.
+    """
+
+    def __init__(self, socket: WebSocket, permit: Callable[[], object] = lambda: None) -> None:
         self.socket = socket
+        self._permit = permit
 
     def __repr__(self) -> str:
         return f"<ChannelSocket {self.socket.protocol}>"
@@ -51,11 +57,11 @@ class ChannelSocket:
         """Send data of a channel, in several messages if it is long; wait while the peer does not read."""
         view = memoryview(data)
         for start in range(0, len(view), PIECE):
-            self.socket.send(encode_message(channel, view[start : start + PIECE]))
+            self._send(encode_message(channel, view[start : start + PIECE]))
 
     def end(self, channel: int) -> None:
         """Tell the peer that nothing more will be sent on a channel; only if `can_end_channels`."""
-        self.socket.send(encode_message(CLOSE, bytes((channel,))))
+        self._send(encode_message(CLOSE, bytes((channel,))))
 
     def receive(self, timeout: float | None = None) -> tuple[int, bytes] | None:
         """Return the channel and the data of the next message; None once the peer has closed the WebSocket.
@@ -71,7 +77,11 @@ class ChannelSocket:
         """Close the connection from any thread; a blocked thread returns at once. May be called again."""
         self.socket.close()
 
+    def _send(self, message: bytes) -> None:
+        self._permit()
+        self.socket.send(message)
+
 
 def open_channels(requester: Requester, request: Request, protocols: tuple[str, ...] = (V5, V4)) -> ChannelSocket:
     """Open a WebSocket with channels, of the best of these protocols that the server speaks."""
-    return ChannelSocket(open_socket(requester, request, protocols))
+    return ChannelSocket(open_socket(requester, request, protocols), permission_for(requester, request))

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Self
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ConnectionFailed
+from clientgo.errors import ConnectionFailed, LeaseNotHeld
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.rest.connections.tcp import shut_down
@@ -87,6 +87,8 @@ class Link:
             if not self._ended.is_set():
                 return  # the receiving thread raises it
             self._discard()
+        except LeaseNotHeld as error:
+            log.warning("forwarded connection ended", extra={"connection": self._name, "err": error})
         except OSError as error:
             log.debug("the local program has reset its connection", extra={"connection": self._name, "err": error})
         self._local_ended.set()

@@ -113,7 +113,11 @@ class RemoteProcess:
         return None
 
     def write(self, data: bytes) -> None:
-        """Send bytes to the process' input; wait while it does not read."""
+        """Send bytes to the process' input; wait while it does not read.
+
+        Raises:
+            LeaseNotHeld: the client is fenced, and the lease is not held any more.
+        """
         self._channels.send(STDIN, data)
 
     def close_stdin(self) -> None:

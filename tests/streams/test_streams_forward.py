@@ -1,21 +1,26 @@
 """Forwarded ports: both directions, and connections that end in any place."""
 
 import socket
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConnectionFailed, Forbidden, NotFound
-from clientgo.kubernetes.clients.core_v1 import PodClient
+from clientgo.kubernetes.clients.core_v1 import CoreV1, PodClient
 from clientgo.lifecycle import Group
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config
+from clientgo.rest.fence import FencedRequester
 from clientgo.rest.transport import HTTPReply
 from clientgo.stopping import StopEvent, ends_with
 from clientgo.streams import PortForward
 from clientgo.streams.channels import V4
 from clientgo.streams.link import QUIET_SECONDS
+from clientgo.testing.eventually import eventually
 from clientgo.testing.transport import refusal
 from tests.streams.peers import FakeDuplex, SocketTransport, closing, frame, no_thread_left, pods, pods_of
 from tests.streams.simulated import running_pod
@@ -183,3 +188,26 @@ def test_port_that_refuses_resets_the_connection(simulated: PodClient) -> None:
 def test_pod_that_does_not_exist_is_an_error(simulated: PodClient) -> None:
     with pytest.raises(NotFound), simulated.port_forward("none", 80):
         pass
+
+
+class SilentDuplex(FakeDuplex):
+    def receive(self, _: float | None) -> bytes:
+        return super().receive(None)
+
+
+def test_lost_lease_ends_a_forwarded_connection() -> None:
+    duplex, lost = SilentDuplex(PORTS, silent=True), threading.Event()
+    client = RESTClient(Config("http://api"), transport=SocketTransport(FakeDuplex(), duplex, protocol=V4))
+    requester = FencedRequester(client, lambda: not lost.is_set())
+    with (
+        no_thread_left("portforward"),
+        CoreV1(requester).pods("ns").port_forward("web", 80) as forward,
+        connected(forward) as sock,
+        suppress(ConnectionResetError),
+    ):
+        sock.sendall(b"a")
+        eventually(lambda: len(duplex.frames()) == 1)
+        lost.set()
+        sock.sendall(b"b")
+        assert received(sock) == b""
+    assert [data[1:] for _, data in duplex.frames()] == [b"a"]

@@ -13,9 +13,10 @@ from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
+from clientgo.rest.request import ForwardingRequester
 from clientgo.rest.transport import IdleTimeout
 from clientgo.streams import CommandFailed, CommandResult, OutputPiece, RemoteProcess
-from clientgo.streams.channels import CLOSE, RESIZE, STDERR, STDIN, STDOUT, V4
+from clientgo.streams.channels import CLOSE, PIECE, RESIZE, STDERR, STDIN, STDOUT, V4
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.transport import refusal
@@ -226,6 +227,52 @@ def test_command_is_a_write_that_needs_the_lease() -> None:
     requester = FencedRequester(RESTClient(Config("http://api"), transport=SocketTransport()), lambda: False)
     with pytest.raises(LeaseNotHeld, match="connect pods not sent"):
         CoreV1(requester).pods("ns").run("web", COMMAND)
+
+
+def fenced(duplex: FakeDuplex, leads: Callable[[], bool]) -> ForwardingRequester:
+    client = RESTClient(Config("http://api"), transport=SocketTransport(duplex), clock=FakeClock())
+    return ForwardingRequester(FencedRequester(client, leads))  # as in a manager, the fence is not the outermost one
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        pytest.param(lambda process: process.write(b"rm x\n"), id="input"),
+        pytest.param(lambda process: process.close_stdin(), id="end of the input"),
+        pytest.param(lambda process: process.resize(1, 2), id="size of the terminal"),
+    ],
+)
+def test_input_of_a_running_command_needs_the_lease(act: Callable[[RemoteProcess], None]) -> None:
+    duplex, lost = FakeDuplex(silent=True), threading.Event()
+    with CoreV1(fenced(duplex, lambda: not lost.is_set())).pods("ns").exec("web", ["sh"], stdin=True) as process:
+        process.write(b"ls\n")
+        before = duplex.sent
+        lost.set()
+        with pytest.raises(LeaseNotHeld, match="connect pods not sent"):
+            act(process)
+    assert duplex.frames()[0][1][1:] == b"ls\n"
+    assert duplex.sent == before
+
+
+def test_long_input_ends_with_the_lease() -> None:
+    duplex = FakeDuplex(silent=True)
+    requester = fenced(duplex, lambda: len(duplex.sent) < 3 * PIECE)
+    with CoreV1(requester).pods("ns").exec("web", ["sh"], stdin=True) as process, pytest.raises(LeaseNotHeld):
+        process.write(bytes(100 * PIECE))
+    assert len(duplex.frames()) == 3
+
+
+def test_lost_lease_ends_a_command_that_is_fed() -> None:
+    duplex, lost = FakeDuplex(silent=True), threading.Event()
+
+    def pieces() -> Iterator[bytes]:
+        yield b"a"
+        lost.set()
+        yield b"b"
+
+    with pytest.raises(LeaseNotHeld):
+        CoreV1(fenced(duplex, lambda: not lost.is_set())).pods("ns").run("web", ["sh"], stdin=pieces())
+    assert [data[1:] for _, data in duplex.frames()] == [b"a"]
 
 
 def test_stop_ends_a_command() -> None:
