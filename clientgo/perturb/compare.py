@@ -18,7 +18,7 @@ FieldPath = tuple[str, ...]
 """Keys of an object from its top; `*` stands for any key or item of a list."""
 
 _SERVER_FIELDS = frozenset(("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink"))
-_TIMES = frozenset(("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime"))
+_TIMES = frozenset(("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime", "renewTime"))
 _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ABSENT = object()
 _MASKED = "(masked)"
@@ -79,6 +79,21 @@ class Masks:
 
 def normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
     """Return the objects of a state in a form that is equal in equal runs."""
+    names, texts = _renamed(state, masks)
+    return {
+        names.get(ref, ref): _normal_object(ref.resource, obj, texts, masks)
+        for ref, obj in state.items()
+        if ref.resource not in masks.resources
+    }
+
+
+def normalized_object(state: ClusterState, ref: ObjectRef, masks: Masks) -> Any:
+    """Return one object of a state in the form of `normalized`."""
+    return _normal_object(ref.resource, state[ref], _renamed(state, masks)[1], masks)
+
+
+def _renamed(state: ClusterState, masks: Masks) -> tuple[dict[ObjectRef, ObjectRef], dict[str, str]]:
+    """Return the equal names of objects with random ones, and the texts that stand for names and uids."""
     names: dict[ObjectRef, ObjectRef] = {}
     counts: Counter[tuple[str, str, str]] = Counter()
     for ref in sorted(state, key=lambda ref: (state[ref]["metadata"].get("creationTimestamp", ""), _age(state[ref]))):
@@ -90,11 +105,7 @@ def normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
     texts = {ref.name: renamed.name for ref, renamed in names.items()}
     for ref, obj in state.items():
         texts[obj["metadata"]["uid"]] = f"(uid of {names.get(ref, ref)})"
-    return {
-        names.get(ref, ref): _normal_object(ref.resource, obj, texts, masks)
-        for ref, obj in state.items()
-        if ref.resource not in masks.resources
-    }
+    return names, texts
 
 
 def differences(

@@ -265,6 +265,8 @@ class Engine:
                 run.outside.append(self.scenario.outside.state())
             except Exception as error:  # noqa: BLE001  # of the user's fake
                 run.failure = f"the state outside cannot be read {when}: {type(error).__name__}: {error}"
+        if world.noise or world.perturbation.blind:
+            return  # the operator is not at rest, or cannot see what the invariants are about
         for invariant in self.scenario.at_rest:
             _ask(invariant, world.state, run, when)
 

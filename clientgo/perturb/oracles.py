@@ -12,8 +12,16 @@ from itertools import islice, takewhile
 from typing import Any
 
 from clientgo.meta.conditions import conditions_of, observed_generation
-from clientgo.perturb.compare import Masks, diff_lines, differences, differs_or_is_older, normalized, text_of
-from clientgo.perturb.record import ScenarioRun, Violation
+from clientgo.perturb.compare import (
+    Masks,
+    diff_lines,
+    differences,
+    differs_or_is_older,
+    normalized,
+    normalized_object,
+    text_of,
+)
+from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import SOON, ClusterState, Object, ObjectChange, ObjectRef, is_deleting, owner_uids
 
 READY = ("Ready", "Available", "Synced")
@@ -86,20 +94,32 @@ def _deleted(judged: Judged) -> Iterator[Violation]:
         if change.kind == "DELETED" and change.ref in steady and change.actor != "user":
             yield Violation("deleted", f"{change.ref} is deleted by the {change.actor}, and the reference keeps it")
             return
-    usual = {(change.ref, change.step) for change in _deletions_of_wanted(judged.reference, judged.reference)}
-    for change in _deletions_of_wanted(judged.run, judged.reference):
+    usual = {(change.ref, change.step) for change in _deletions_of_wanted(judged.reference, judged)}
+    for change in _deletions_of_wanted(judged.run, judged):
         if (change.ref, change.step) not in usual:
             yield Violation("deleted", f"{change.ref} is deleted by the operator although it is as it should be")
             return
 
 
-def _deletions_of_wanted(run: ScenarioRun, reference: ScenarioRun) -> Iterator[ObjectChange]:
+def _deletions_of_wanted(run: ScenarioRun, judged: Judged) -> Iterator[ObjectChange]:
     """Yield the operator's deletions of objects that are as those of the reference at the end of the step."""
+    states, objects = judged.reference.states, dict[ObjectRef, Object]()
     for change in run.changes:
-        if change.kind == "DELETED" and change.actor == "operator" and 0 <= change.step < len(reference.states):
-            expected = reference.states[change.step].get(change.ref)
-            if expected is not None and change.old is not None and _content(expected) == _content(change.old):
+        ref, old = change.ref, change.old
+        if change.kind == "DELETED" and change.actor == "operator" and 0 <= change.step < len(states) and old:
+            before = ClusterState({**objects, ref: old})
+            if ref in states[change.step] and _wanted(states[change.step], ref, judged) == _wanted(before, ref, judged):
                 yield change
+        _apply(change, objects)
+
+
+def _wanted(state: ClusterState, ref: ObjectRef, judged: Judged) -> Object:
+    """Return what the operator decides of an object: everything except the status and the server's metadata."""
+    normal = normalized_object(state, ref, judged.masks)
+    if not isinstance(normal, dict):  # masked as a whole
+        return {}
+    metadata = normal["metadata"]
+    return {**_content(normal), **{name: metadata.get(name) for name in ("labels", "annotations", "ownerReferences")}}
 
 
 def _too_many(judged: Judged) -> Iterator[Violation]:
@@ -176,9 +196,14 @@ def _ownerless(judged: Judged) -> Iterator[Violation]:
 
 def _rejected(judged: Judged) -> Iterator[Violation]:
     for write in judged.run.writes:
-        if write.status in _REJECTED and not write.injected:
+        if write.status in _REJECTED and not write.injected and not _is_about_another_object(write):
             yield Violation("rejected", f"write {write} is rejected with {write.status}: {write.message}")
             return
+
+
+def _is_about_another_object(write: OperatorWrite) -> bool:
+    """Return whether the uid in a patch kept it from another object of the name: a conflict, answered with 422."""
+    return write.method == "PATCH" and write.status == 422 and "metadata.uid: " in write.message
 
 
 def _bugs(judged: Judged) -> Iterator[Violation]:

@@ -35,7 +35,10 @@ class ObjectChange(NamedTuple):
 
 
 class ClusterState(Mapping[ObjectRef, Object]):
-    """Objects at one revision; they must not be modified. Without those that every cluster has, Events and Leases."""
+    """Objects at one revision; they must not be modified.
+
+    Without those that every cluster has, Events, and Leases by which replicas of the operator elect a leader.
+    """
 
     def __init__(self, objects: Mapping[ObjectRef, Object]) -> None:
         self._objects = objects
@@ -61,7 +64,7 @@ class ClusterState(Mapping[ObjectRef, Object]):
         return [self._objects[ref] for ref in sorted(self._objects) if ref.resource == resource]
 
 
-IGNORED = frozenset(("events", "events.events.k8s.io", "leases.coordination.k8s.io"))
+EVENTS = frozenset(("events", "events.events.k8s.io"))
 
 
 def is_deleting(obj: Object) -> bool:

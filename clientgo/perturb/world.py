@@ -11,9 +11,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from clientgo.perturb.elections import Elections, only_renew
 from clientgo.perturb.programs.clock import Crashed, WorldTime
 from clientgo.perturb.programs.gate import (
     FAULTS,
+    WRITES,
     Frame,
     Outgoing,
     RequestTarget,
@@ -25,7 +27,7 @@ from clientgo.perturb.programs.gate import (
 from clientgo.perturb.programs.operators import PerturbedProgram, RunningOperator, exchange, send
 from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.perturb.record import OperatorWrite, TimelineEntry, not_quiet
-from clientgo.perturb.state import IGNORED, SOON, ClusterState, Object, ObjectChange, ObjectRef
+from clientgo.perturb.state import EVENTS, SOON, ClusterState, Object, ObjectChange, ObjectRef
 from clientgo.rest.transport import HTTPReply
 from clientgo.servers import ServedReply, server_factory
 
@@ -99,9 +101,8 @@ class World:
         self.time = WorldTime(program.epoch() + variant * 100_061.0)
         self.server = _factory().in_memory(self.time, pods=pods)
         self.perturbation = perturbation if perturbation is not None else Perturbation()
-        self.settle, self._on_change = settle, on_change
-        self.pace = program.pace()
-        self.step = -1
+        self.settle, self._on_change, self._elections = settle, on_change, Elections()
+        self.pace, self.step = program.pace(), -1
         self.trace: list[TimelineEntry] = []
         self.writes: list[OperatorWrite] = []
         self.frames: list[tuple[int, Frame]] = []
@@ -109,7 +110,7 @@ class World:
         self.noise, self._actor = "", "server"
         self.not_served: dict[str, None] = {}  # resources that the operator asked for in vain
         self.watched: set[str] = set()
-        self._program = program
+        self._program, self._restart = program, False
         self._generated, self._deletes_many = variant * 4_321, False
         self._objects: dict[ObjectRef, Object] = {}
         self._pending: list[Frame] = []
@@ -118,7 +119,6 @@ class World:
         self._step_writes = 0
         self.operators: list[RunningOperator] = []
         """Replicas of the operator that run; the last one has the lead."""
-        self._restart = False
         for crd in crds:
             self.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
         for number in range(variant):  # later versions are other ones
@@ -178,7 +178,7 @@ class World:
         if len(self.operators) < 2:
             return False
         operator = self.operators[0]
-        late = [outgoing for outgoing in operator.gate.waiting() if outgoing.is_write]
+        late = self._elections.without(operator.gate.waiting(), self.step)
         if operator.is_paused and late:
             self.note("perturb", "the old leader goes on")
             self._write(operator, late[0])
@@ -267,8 +267,7 @@ class World:
     def _collect(self) -> None:
         for operator in self._active():
             for body in operator.watches[:]:
-                arrived = (self.perturbation.arrived(self, frame) for frame in body.take())
-                self._pending += [frame for frame in arrived if frame is not None]
+                self._pending += filter(None, (self.perturbation.arrived(self, frame) for frame in body.take()))
                 if not body.is_open:
                     body.served.close()
                     operator.watches.remove(body)
@@ -280,7 +279,7 @@ class World:
                 continue
             self._pending.remove(frame)
             if frame.body.is_open:
-                if frame.type != "BOOKMARK":
+                if frame.type != "BOOKMARK" and frame.ref not in self._elections:
                     self.frames.append((self.step, frame))
                     self.note("saw", f"{frame.type} {frame.ref}", subject=str(frame.ref))
                 frame.body.deliver(frame)
@@ -292,14 +291,15 @@ class World:
         if not waiting:
             return False
         operator, outgoing = waiting[0]
-        if self.pace.pause and outgoing.method == "GET" and outgoing.subject.resource not in IGNORED:
+        elects = self._elections.concern(outgoing, self.step)
+        if self.pace.pause and outgoing.method == "GET" and outgoing.subject.resource not in EVENTS and not elects:
             self._last_write = self.time.now()  # a process that reads will perhaps write
         if outgoing.is_watch:
             operator.gate.finish(outgoing, self._watch(operator, outgoing))
-        elif outgoing.is_write:
+        elif outgoing.is_write and not elects:
             self._write(operator, outgoing)
         else:
-            operator.gate.finish(outgoing, self._read(outgoing))
+            operator.gate.finish(outgoing, self._pass_on(outgoing, elects=elects))
         return True
 
     def _watch(self, operator: RunningOperator, outgoing: Outgoing) -> WatchBody | HTTPReply:
@@ -311,7 +311,7 @@ class World:
         operator.watches.append(body)
         return body
 
-    def _read(self, outgoing: Outgoing) -> HTTPReply:
+    def _pass_on(self, outgoing: Outgoing, *, elects: bool) -> HTTPReply:
         target, subject = outgoing.target, outgoing.subject
         is_cached = not subject.name and "resourceVersion=0" in target
         revision = self.perturbation.list_revision(self, subject) if is_cached else None
@@ -322,8 +322,10 @@ class World:
         reply = self.server.request(outgoing.method, target, outgoing.headers, outgoing.body)
         if reply.status == 404 and not subject.name:
             self.not_served[subject.resource] = None
-        if not is_cached:
-            self.note("read", f"{outgoing.method} {subject}", str(reply.status))
+        if not is_cached and not (elects and reply.status == 200):  # such as a renewal
+            self.note(
+                "wrote" if outgoing.method in WRITES else "read", f"{outgoing.method} {subject}", str(reply.status)
+            )
         return http_reply(reply)
 
     def _write(self, operator: RunningOperator, outgoing: Outgoing) -> None:
@@ -337,17 +339,17 @@ class World:
             self.crash(f"before write {number} is sent")
             return
         if fault in FAULTS:
-            status, reason = FAULTS[fault]
-            reply = ServedReply(status, {}, failure_body(status, reason))
+            reply = ServedReply(FAULTS[fault][0], {}, failure_body(*FAULTS[fault]))
             self._count(number, outgoing, reply, injected=True)
-            operator.gate.finish(outgoing, http_reply(reply) if status else timed_out(stored=False))
+            operator.gate.finish(outgoing, http_reply(reply) if reply.status else timed_out(stored=False))
             return
-        revision = self.server.revision
+        revision, earlier = self.server.revision, len(self.changes)
         self._actor, self._deletes_many = "operator", outgoing.method == "DELETE" and not outgoing.subject.name
         reply, result = send(self.server, operator, outgoing, self._generated + number)
         self._actor = "server"
-        self._count(number, outgoing, reply, injected=False)
-        if self.server.revision != revision:
+        renews = only_renew(self.changes[earlier:])
+        self._count(number, outgoing, reply, injected=False, renews=renews)
+        if self.server.revision != revision and not renews:
             self.perturbation.written(self)
         if fault == "crash-stored":
             self.crash(f"after write {number} is stored")
@@ -362,25 +364,28 @@ class World:
                 self.pace.wait_until_idle()
                 self.crash(f"after the response to write {number}")
 
-    def _count(self, number: int, outgoing: Outgoing, reply: ServedReply, *, injected: bool) -> None:
+    def _count(
+        self, number: int, outgoing: Outgoing, reply: ServedReply, *, injected: bool, renews: bool = False
+    ) -> None:
         message = json.loads(reply.body).get("message", "") if reply.status >= 400 else ""
         write = OperatorWrite(
             number, outgoing.method, outgoing.subject, reply.status, self.step, self.server.revision, outgoing.body,
             message, injected,
         )  # fmt: skip
         self.writes.append(write)
-        self._last_write = self.time.now()
-        self._step_writes += 1
+        if not renews:
+            self._last_write = self.time.now()
+            self._step_writes += 1
         text = f"{write}: {reply.status or 'no response'}{' (injected)' if injected else ''}"
         ref = str(ObjectRef(*outgoing.subject[:3])) if outgoing.subject.name else ""
         self.note("perturb" if injected else "wrote", text, message, ref)
 
     def _changed(self, served: Any) -> None:
         resource = f"{served.resource}.{served.group}" if served.group else served.resource
-        if resource in IGNORED:
-            return
         obj = served.new or served.old
         ref = ObjectRef(resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+        if resource in EVENTS or ref in self._elections:
+            return
         old, now = served.old, self.time.now()
         change = ObjectChange(served.revision, served.kind, ref, old, served.new, self._actor, self.step, now)
         if not self._deletes_many:

@@ -15,7 +15,7 @@ from clientgo.errors import ConnectionFailed
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.streams import GateDuplex
-from clientgo.perturb.state import ObjectRef
+from clientgo.perturb.state import EVENTS, ObjectRef
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, WholeBody
 from clientgo.servers import ServedReply, ServedWatch
 
@@ -106,10 +106,7 @@ class Outgoing:
         return msgspec.json.encode(body)
 
 
-_NO_WRITES = frozenset(
-    ("events", "events.events.k8s.io", "leases.coordination.k8s.io", "tokenreviews.authentication.k8s.io")
-)
-EVENTS = frozenset(("events", "events.events.k8s.io"))
+_NO_WRITES = EVENTS | {"tokenreviews.authentication.k8s.io"}
 
 
 class _Metadata(msgspec.Struct, rename="camel", frozen=True):

@@ -1,0 +1,141 @@
+"""Judgement by what decides: at-rest invariants, deletions of what is as it should be, and Leases."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from clientgo.coordination.options import LeaderElectionOptions
+from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import Manager, Options, Reconciler, Result
+from clientgo.meta import MicroTime, meta_for, object_name, replace
+from clientgo.perturb import ClusterState, change, create, delete, perturb
+from clientgo.typed import DeleteOptions, Preconditions
+from tests.perturb.greetings import Correct, Greeting, greeting
+
+pytest.importorskip("clientgo_apiserver")
+
+STEPS = [create(greeting()), change(greeting(), {"spec": {"text": "goodbye"}}), delete(greeting())]
+LEASES = "leases.coordination.k8s.io"
+
+
+def texts_match(state: ClusterState) -> bool:
+    texts = {obj["metadata"]["name"]: obj["spec"]["text"] for obj in state.all("greetings.greetings.example.com")}
+    return all(config["data"]["text"] == texts.get(config["metadata"]["name"]) for config in state.all("configmaps"))
+
+
+def test_invariants_at_rest_are_not_checked_while_the_operator_cannot_see() -> None:
+    results = perturb(Correct, STEPS, at_rest=[texts_match], only=["stale", "unobserved", "late"])
+    results.check()
+    assert any(len(result.run.blind) for result in results)
+
+
+class Relabels(Reconciler[Greeting], owns=[ConfigMap], name="relabels"):
+    """Replaces the ConfigMap if its label is not the text; nothing else of it changes."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        desired = ConfigMap(metadata=meta_for(greeting, labels={"text": greeting.spec.text}))
+        config = self.client.find(ConfigMap, object_name(desired))
+        if config is None:
+            self.client.create(desired, owner=greeting)
+        elif config.metadata.labels != desired.metadata.labels and self.client.is_current(greeting):
+            self.client.delete(config, DeleteOptions(preconditions=Preconditions(uid=config.metadata.uid)))
+
+
+class Replaces(Relabels, name="replaces"):
+    """Deletes the ConfigMap whenever a greeting is changed, also the one that is right."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        before = self.client.find(ConfigMap, object_name(greeting))
+        if before is not None and greeting.status.text not in ("", greeting.spec.text):
+            self.client.delete(before, missing_ok=True)
+        super().reconcile(greeting)
+        if greeting.status.text != greeting.spec.text:
+            status = replace(greeting.status, text=greeting.spec.text)
+            self.client.update_status(replace(greeting, status=status))
+
+
+THREE = [
+    create(greeting()),
+    change(greeting(), {"spec": {"text": "goodbye"}}),
+    change(greeting(), {"spec": {"copies": 2}}),
+]
+
+
+def test_deletion_of_an_object_with_old_labels_is_right() -> None:
+    late = "late:greetings.greetings.example.com:2:step"
+    results = perturb(Relabels, THREE, plans=["reference", late])
+    results.check()
+    deleted = [each for each in results.results[1].run.changes if each.kind == "DELETED"]
+    assert [each.step for each in deleted] == [2], "the plan does not show what it should"
+
+
+def test_deletion_of_an_object_that_is_as_it_should_be_is_found() -> None:
+    results = perturb(Replaces, THREE, only=["crash-stored", "stale"])
+    assert {finding.oracle for result in results.failed for finding in result.findings} >= {"deleted"}
+
+
+class Leased(Reconciler[Greeting], owns=[Lease], name="leased"):
+    """Keeps a Lease for each greeting, and renews it."""
+
+    owned = True
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager.client)
+        self.clock = manager.clock
+
+    def reconcile(self, greeting: Greeting) -> Result:
+        now = MicroTime.of(datetime.fromtimestamp(self.clock.time(), UTC))
+        spec = LeaseSpec(holder_identity=greeting.spec.text, lease_duration_seconds=30, renew_time=now)
+        lease = self.client.find(Lease, object_name(greeting))
+        if lease is None:
+            owner = greeting if self.owned else None
+            self.client.create(Lease(metadata=meta_for(greeting), spec=spec), owner=owner)
+        elif lease.spec.holder_identity != greeting.spec.text or self.is_due(lease, now):
+            self.client.update(replace(lease, spec=spec))
+        return Result(requeue_after=10)
+
+    def is_due(self, lease: Lease, now: MicroTime) -> bool:
+        renewed = lease.spec.renew_time
+        return renewed is None or (now - renewed).total_seconds() >= 10
+
+
+class Leaks(Leased, name="leaks"):
+    """Does not make the greeting the owner."""
+
+    owned = False
+
+
+def start_leased(manager: Manager) -> None:
+    manager.add_reconciler(Leased(manager))
+
+
+def start_leaks(manager: Manager) -> None:
+    manager.add_reconciler(Leaks(manager))
+
+
+def test_leases_are_state_and_their_renewals_do_not_keep_the_operator_busy() -> None:
+    results = perturb(start_leased, STEPS, only=["crash-before", "crash-stored", "error-409", "timeout-after"], limit=8)
+    results.check()
+    run = results.results[0].run
+    assert [len(state.all(LEASES)) for state in run.states] == [1, 1, 0]
+    assert next(line.text for line in run.trace if line.lane == "wrote") == f"#1 POST {LEASES} default: 201"
+    assert {str(result.plan) for result in results} >= {"crash-before:1"}
+
+
+def test_lease_left_behind_is_found() -> None:
+    [result] = perturb(start_leaks, STEPS).failed
+    assert [finding.text for finding in result.findings] == [
+        f"{LEASES} default/a is left behind after everything that the user created is gone"
+    ]
+
+
+def test_lease_of_the_election_is_not_part_of_the_scenario() -> None:
+    options = Options(name="elected", leader_election=LeaderElectionOptions(id="elected", namespace="default"))
+    results = perturb(Correct, STEPS, options=options, plans=["reference", "crash-stored:1"])
+    results.check()
+    for result in results:
+        assert not any(state.all(LEASES) for state in result.run.states)
+        assert all(write.subject.resource != LEASES for write in result.run.writes)
+    posts = [line for line in results.results[0].run.trace if f"POST {LEASES}" in line.text]
+    assert [line.lane for line in posts] == ["wrote"]
