@@ -225,9 +225,10 @@ class Controller:
                 client = self._apps.deployments(wanted.metadata.namespace)
                 deployment = client.create(wanted, field_manager=COMPONENT)
             case Resize(current, replicas):
-                # A patch of the one field that the Foo controls: it keeps fields that others have set.
+                # A patch of the one field that the Foo controls: it keeps fields that others have set. The uid prevents
+                # that it changes another Deployment, created under this name in the meantime.
                 client = self._apps.deployments(current.metadata.namespace)
-                patch = {"spec": {"replicas": replicas}}
+                patch = {"metadata": {"uid": current.metadata.uid}, "spec": {"replicas": replicas}}
                 deployment = client.patch(current.metadata.name, patch, field_manager=COMPONENT)
             case Nothing(current):
                 return current

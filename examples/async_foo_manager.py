@@ -32,7 +32,8 @@ class AsyncFooReconciler(
             case Create(wanted):
                 deployment = await self.aio.create(wanted)
             case Resize(current, replicas):
-                deployment = await self.aio.patch(current, {"spec": {"replicas": replicas}})
+                this = {"uid": current.metadata.uid}  # not another one, created under the name in the meantime
+                deployment = await self.aio.patch(current, {"metadata": this, "spec": {"replicas": replicas}})
             case Foreign():
                 message = f'Resource "{step.name}" already exists and is not managed by Foo'
                 self.recorder.event(foo, "Warning", "ErrResourceExists", message)

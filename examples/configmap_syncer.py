@@ -6,6 +6,7 @@ clientgo run examples/configmap_syncer.py
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
 from clientgo.manager import ApiReader, Client, ControllerBuilder, Reconciler
 from clientgo.meta import ObjectMeta, ObjectName, object_name
+from clientgo.typed import DeleteOptions, Preconditions
 
 TO, SOURCE = "sync.example.com/to", "sync.example.com/source"
 
@@ -27,7 +28,8 @@ class ConfigMapSyncer(Reconciler[ConfigMap]):
             source = self.client.api_reader.find(ConfigMap, request) or ConfigMap()
             desired = namespaces_of(source, self.client.api_reader)
         for namespace in copies.keys() - desired:
-            self.client.delete(copies[namespace])
+            only_this = DeleteOptions(preconditions=Preconditions(uid=copies[namespace].metadata.uid))
+            self.client.delete(copies[namespace], only_this, missing_ok=True)
         for namespace in desired:
             meta = ObjectMeta(name=request.name, namespace=namespace, annotations={SOURCE: str(request)})
             if namespace not in copies or copies[namespace].data != source.data:

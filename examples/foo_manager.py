@@ -26,7 +26,8 @@ class FooReconciler(
             case Create(wanted):
                 deployment = self.client.create(wanted)
             case Resize(current, replicas):
-                deployment = self.client.patch(current, {"spec": {"replicas": replicas}})
+                this = {"uid": current.metadata.uid}  # not another one, created under the name in the meantime
+                deployment = self.client.patch(current, {"metadata": this, "spec": {"replicas": replicas}})
             case Foreign():
                 message = f'Resource "{step.name}" already exists and is not managed by Foo'
                 self.recorder.event(foo, "Warning", "ErrResourceExists", message)

@@ -50,6 +50,7 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
 
     Raises:
         ValueError: `change` returned an object with another name.
+        Invalid: another object was created under the name since `change` was called (its uid is immutable).
         ApiError, ConnectionFailed, LeaseNotHeld: a write failed.
     """
     existing, desired = _existing_and_desired(client, obj, change)
@@ -62,12 +63,12 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
     if patch and _is_stored(client, existing, desired, patch):
         patch = {}
     elif patch:
-        done = client.patch(obj, patch)
+        done = client.patch(obj, _of(existing, patch))
         _remember(client, desired, done)
         if _is_same_version(done, existing):
             patch = {}
     if status:
-        done = client.patch_status(obj, status)
+        done = client.patch_status(obj, _of(existing, status))
     return done, outcome_of(patch, status)
 
 
@@ -132,7 +133,15 @@ def _with_status(client: Client, created: T, desired: T) -> T:
     stored, status = to_dict(created).get("status") or {}, to_dict(desired).get("status")
     # Without nulls: the server may have set further fields.
     missing = mergepatch.create(stored, mergepatch.apply(stored, status)) if status else {}
-    return client.patch_status(created, {"status": missing}) if missing and api_of(type(created)).status else created
+    if not missing or not api_of(type(created)).status:
+        return created
+    return client.patch_status(created, _of(created, {"status": missing}))
+
+
+def _of(obj: ApiObject, patch: dict[str, Any]) -> dict[str, Any]:
+    """Return the patch for this object only: the server rejects it for another one, created under the name since."""
+    uid = obj.metadata.uid
+    return {**patch, "metadata": {**patch.get("metadata", {}), "uid": uid}} if uid else patch
 
 
 def _existing_and_desired(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T | None, T]:

@@ -37,7 +37,8 @@ class ExpiryReconciler(Reconciler[Certificate], owns=[ConfigMap]):
         soon = remaining <= timedelta()
         if soon != (EXPIRES_SOON in certificate.metadata.annotations):
             value = expires.isoformat() if soon else None  # null deletes the annotation
-            self.client.patch(certificate, {"metadata": {"annotations": {EXPIRES_SOON: value}}})
+            metadata = {"uid": certificate.metadata.uid, "annotations": {EXPIRES_SOON: value}}
+            self.client.patch(certificate, {"metadata": metadata})
             if soon:
                 self.recorder.event(certificate, "Warning", "ExpiresSoon", f"not renewed, expires at {expires}")
         return None if soon else Result(requeue_after=remaining.total_seconds())

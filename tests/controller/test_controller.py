@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown
-from clientgo.errors import Conflict
+from clientgo.errors import Conflict, Invalid
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
 from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentStatus
 from clientgo.meta import ObjectMeta, ObjectName
@@ -46,8 +46,8 @@ def deployment_of(foo: Foo, *, version: int = 7, available: int | None = None) -
 class Fixture:
     """Controller whose caches hold the servers' objects; nothing runs until the test calls it."""
 
-    def __init__(self, *foos: Foo, deployments: tuple[Deployment, ...] = ()) -> None:
-        self.foos, self.kube = FakeClientset(*foos), FakeKubernetes(*deployments)
+    def __init__(self, *foos: Foo, deployments: tuple[Deployment, ...] = (), versioned: bool = False) -> None:
+        self.foos, self.kube = FakeClientset(*foos), FakeKubernetes(*deployments, versioned=versioned)
         self.clock, self.recorder = FakeClock(), FakeRecorder(100)
         foo_informers, kube_informers = SharedInformerFactory(self.foos), KubernetesInformerFactory(self.kube)
         self.foo_informer = foo_informers.samplecontroller.v1alpha1.foos
@@ -109,8 +109,19 @@ def test_scaling_changes_only_the_replicas() -> None:
     fixture.controller.sync(KEY)
     (patch,) = fixture.kube.writes
     assert (patch.verb, patch.namespace, patch.name) == ("patch", "default", "test-deployment")
-    assert json.loads(patch.patch) == {"spec": {"replicas": 2}}
+    assert json.loads(patch.patch) == {"metadata": {"uid": "d"}, "spec": {"replicas": 2}}
     assert fixture.foos.writes == [status_update(foo, 0)]
+
+
+def test_foreign_deployment_of_the_name_is_not_scaled() -> None:
+    fixture = Fixture(new_foo(replicas=2), deployments=(deployment_of(new_foo(replicas=1)),), versioned=True)
+    client = fixture.kube.apps_v1.deployments("default")
+    client.delete("test-deployment")
+    foreign = new_deployment(new_foo(replicas=9))
+    client.create(changed(foreign, metadata=changed(foreign.metadata, uid="another", owner_references=())))
+    with pytest.raises(Invalid, match=r"metadata\.uid: field is immutable"):
+        fixture.controller.sync(KEY)
+    assert client.get("test-deployment").spec.replicas == 9
 
 
 @pytest.mark.feature("B-REC-12", "A-31")

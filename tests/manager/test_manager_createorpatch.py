@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.errors import Conflict
+from clientgo.errors import Conflict, Invalid
 from clientgo.kubernetes.types.apps_v1 import ControllerRevision, Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Container
 from clientgo.manager import DirectClient, Manager, OperationResult, create_or_patch, create_or_update
@@ -82,7 +82,7 @@ def test_only_the_difference_is_sent(manager: Manager, requester: FakeRequester)
     )
     assert outcome == OperationResult.UPDATED
     assert done.spec.replicas == 3
-    assert patches(requester) == [("", {"spec": {"replicas": 3, "deploymentName": ""}})]
+    assert patches(requester) == [("", {"metadata": {"uid": "uid-a"}, "spec": {"replicas": 3, "deploymentName": ""}})]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_unknown_fields_are_dropped_by_an_update_and_in_items_of_patched_lists(
 def test_status_subresource_is_patched_separately(manager: Manager, requester: FakeRequester) -> None:
     _, outcome = create_or_patch(manager.client, FOO, lambda obj: replace(obj, status=FooStatus(2)))
     assert outcome == OperationResult.UPDATED_STATUS_ONLY
-    assert patches(requester) == [("status", {"status": {"availableReplicas": 2}})]
+    assert patches(requester) == [("status", {"metadata": {"uid": "uid-a"}, "status": {"availableReplicas": 2}})]
     requester.clear_actions()
     done, outcome = create_or_patch(
         manager.client, FOO, lambda obj: replace(obj, status=FooStatus(), spec=replace(obj.spec, replicas=None))
@@ -181,3 +181,20 @@ def test_boolean_and_number_of_an_open_map_are_different(write: Any, before: Any
     assert result == "updated"
     assert same(dict(written.data), {"on": after})
     assert write(client, revision, lambda obj: replace(obj, data={"on": after}))[1] == "unchanged"
+
+
+@pytest.mark.parametrize("part", ["spec", "status"])
+def test_object_created_under_the_name_in_the_meantime_is_not_patched(part: str) -> None:
+    client = FakeClient(new_foo("a"))
+    read = client.list(Foo)[0]
+    desired = {"spec": replace(read.spec, replicas=7), "status": FooStatus(7)}[part]
+
+    def change(foo: Foo) -> Foo:
+        client.delete(foo)
+        client.create(replace(foo, metadata=ObjectMeta(name=foo.metadata.name, namespace=foo.metadata.namespace)))
+        return replace(foo, **{part: desired})
+
+    with pytest.raises(Invalid, match=r"metadata.uid: .*field is immutable"):
+        create_or_patch(client, read, change)
+    (foreign,) = client.list(Foo)
+    assert (foreign.spec.replicas, foreign.status.available_replicas) == (read.spec.replicas, None)

@@ -87,7 +87,7 @@ class RedisClusterReconciler(
         if servers is None or not is_controlled_by(servers, cluster) or has_ended(servers):
             return None
         if servers.spec.replicas != 0:
-            self.client.patch(servers, {"spec": {"replicas": 0}})
+            self.client.patch(servers, {"metadata": {"uid": servers.metadata.uid}, "spec": {"replicas": 0}})
         return Result()  # not yet: the StatefulSet's changes lead here again
 
 

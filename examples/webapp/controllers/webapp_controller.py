@@ -13,6 +13,7 @@ from clientgo.manager import Client, Reconciler
 from clientgo.meta import is_controlled_by, object_name, replace
 from clientgo.meta.declarations import rbac
 from clientgo.record import EventRecorder
+from clientgo.typed import DeleteOptions, Preconditions
 
 from api.v1.webapp_types import WebApp
 from controllers.webapp_parts import deployment, ingress, service, status_of
@@ -70,7 +71,8 @@ class WebAppReconciler(
         """Delete the Ingress, unless the app has a host again; a cache may know neither of them yet."""
         stored = self.client.api_reader.find(Ingress, object_name(app))
         if stored and is_controlled_by(stored, app) and self.client.is_current(app):
-            self.client.delete(stored, missing_ok=True)
+            only_this = DeleteOptions(preconditions=Preconditions(uid=stored.metadata.uid))
+            self.client.delete(stored, only_this, missing_ok=True)
             self.recorder.event(app, "Normal", "Hidden", "Ingress deleted: the app has no host any more")
 
     def finalize(self, app: WebApp) -> None:
