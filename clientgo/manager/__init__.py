@@ -31,6 +31,7 @@ from clientgo.manager.conditions import (
 )
 from clientgo.manager.controllers import Controller, ControllerOptions, RequestReconciler
 from clientgo.manager.createorpatch import OperationResult, create_or_patch, create_or_update
+from clientgo.manager.eventhandlers import MapFuncs
 from clientgo.manager.finalizers import Finalizer, Finalizers, has_finalizer, with_finalizer, without_finalizer
 from clientgo.manager.kinds import ApiReader
 from clientgo.manager.manager import Manager
@@ -44,7 +45,7 @@ from clientgo.manager.owners import (
 )
 from clientgo.manager.program import ManagerFlags, run
 from clientgo.manager.reconciler import Reconciler
-from clientgo.manager.sources import Channel, FuncSource, InformerSource, KindSource, MapFuncs
+from clientgo.manager.sources import Channel, FuncSource, InformerSource, KindSource
 from clientgo.signals import stop_on_signals
 from clientgo.workers import GaveUp, Result, TerminalError
 

@@ -21,8 +21,9 @@ from clientgo.manager.controllers import (
     reconcile_of,
     reserve_name,
 )
+from clientgo.manager.eventhandlers import MapFuncs, ToRequests, itself, owners_of
 from clientgo.manager.predicates import Predicate
-from clientgo.manager.sources import KindSource, MapFuncs, Source, ToRequests, itself, owners_of
+from clientgo.manager.sources import KindSource, Source
 from clientgo.meta.classes.check import check_class
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of

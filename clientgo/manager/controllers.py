@@ -17,10 +17,11 @@ from clientgo.errors import ConfigError
 from clientgo.lifecycle import MaybeCoroutine
 from clientgo.log import get_logger
 from clientgo.manager.cache import CacheNotSynced
+from clientgo.manager.eventhandlers import checked_request
 from clientgo.manager.options import SYNC_SECONDS
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.requesters import finished_in_time, limited
-from clientgo.manager.sources import Source, checked_request
+from clientgo.manager.sources import Source
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import Counter, safe_provider
 from clientgo.reconcile import Attempts, LogFields

@@ -3,7 +3,8 @@
     class FooReconciler(Reconciler[Foo], predicates=[GenerationChanged() & LabelSelectorPredicate("team=a")]):
 
 A predicate has one method for each type of event; each accepts the event unless it is overridden. `&`, `|` and `~`
-combine predicates. In a resync the old and the new object are the same.
+combine predicates. In a resync the old and the new object are the same. If a predicate raises, the event is handled as
+if it were accepted; the exception is logged and counted, and the predicate is called again with backoff.
 """
 
 from collections.abc import Callable

@@ -25,10 +25,10 @@ from clientgo.lifecycle import MaybeCoroutine, finished
 from clientgo.manager.builder import ControllerBuilder, Host
 from clientgo.manager.client import Client
 from clientgo.manager.controllers import Controller, check_signature
+from clientgo.manager.eventhandlers import ToRequests
 from clientgo.manager.finalizers import Finalizer, check_finalizer
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.requesters import finished_in_time
-from clientgo.manager.sources import ToRequests
 from clientgo.meta.classes.check import check_class
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject

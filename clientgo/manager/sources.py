@@ -1,4 +1,4 @@
-"""Event sources of controllers: kinds, informers, channels and functions, and the mapping from events to requests.
+"""Event sources of controllers: kinds, informers, channels and functions.
 
 A controller starts each source once; from then on the source adds names to the controller's queue. Names, not events,
 are queued: any number of changes lead to one reconciliation. An update is mapped twice, for the old and the new object,
@@ -6,12 +6,10 @@ because their names may differ.
 """
 
 import threading
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
 from clientgo.cache import SharedInformer
-from clientgo.cache.handlers import DeletedFinalStateUnknown, last_known
 from clientgo.cache.listener import HANDLER_BACKOFF
 from clientgo.cache.state import SHOWN_FAILURES, InformerState, ObjectFailure, Synced, count_failure
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -20,145 +18,16 @@ from clientgo.internal.callbacks import run_callback
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.manager.cache import Cache
+from clientgo.manager.eventhandlers import Enqueue, EventHandler, ToRequests, itself
 from clientgo.manager.predicates import And, Predicate
 from clientgo.meta.names import ObjectName, object_name
-from clientgo.meta.objects import ApiObject, GroupVersionKind, OwnerReference
-from clientgo.meta.scheme import api_of, kind_of
-from clientgo.workqueue import LOW, NORMAL, ItemExponentialFailureRateLimiter, WorkQueue
+from clientgo.meta.objects import ApiObject
+from clientgo.meta.scheme import api_of
+from clientgo.workqueue import ItemExponentialFailureRateLimiter, WorkQueue
 
 log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
-
-MapFunc = Callable[[T], Iterable[ObjectName]]
-"""Returns the names to reconcile after a change of this object. Called by the informer's listener: it must be quick.
-
-If it raises, or returns anything else, it is called again with backoff, and other objects do not wait for it.
-"""
-
-
-@dataclass(frozen=True, kw_only=True)  # with slots, MapFuncs[Secret](...) could not be called
-class MapFuncs(Generic[T]):
-    """Map functions for each type of event; events without a function are ignored.
-
-    `update` receives the old and the new object, which are the same in a resync. `generic` is for channels.
-    """
-
-    create: MapFunc[T] | None = None
-    update: Callable[[T, T], Iterable[ObjectName]] | None = None
-    delete: MapFunc[T] | None = None
-    generic: MapFunc[T] | None = None
-
-    @classmethod
-    def all_by(cls, function: MapFunc[T]) -> "MapFuncs[T]":
-        """Use one function for all events; for an update, call it with the old and the new object."""
-
-        def update(old: T, new: T) -> Iterable[ObjectName]:
-            return function(new) if _is_unchanged(old, new) else (*function(old), *function(new))
-
-        return cls(create=function, update=update, delete=function, generic=function)
-
-
-def checked_request(request: object) -> ObjectName:
-    """Return the request; TypeError if it is no `ObjectName` of two strings."""
-    if isinstance(request, ObjectName) and isinstance(request.namespace, str) and isinstance(request.name, str):
-        return request
-    raise TypeError(f"expected an ObjectName of two strings, got {request!r}")
-
-
-ToRequests = MapFunc[T] | MapFuncs[T]
-"""Mapping from an object to the names to reconcile."""
-
-Enqueue = Callable[[ObjectName, int], None]
-"""Adds a name to the queue with a priority."""
-
-
-def itself(obj: ApiObject) -> Iterable[ObjectName]:
-    """Return the object's own name."""
-    return (object_name(obj),)
-
-
-def owners_of(owner: type[Any], *, any_owner: bool = False) -> MapFunc[Any]:
-    """Return a function that maps an object to its controlling owner of a kind, or to each owner with `any_owner`.
-
-    Owner references may have any version of the kind.
-
-    Raises:
-        TypeError: the class is not an API type.
-    """
-    kind, api = kind_of(owner), api_of(owner)
-
-    def owners(obj: ApiObject) -> Iterable[ObjectName]:
-        namespace = obj.metadata.namespace if api.namespaced else ""
-        references = obj.metadata.owner_references
-        return [
-            ObjectName(namespace, reference.name)
-            for reference in references
-            if _leads(reference, kind, any_owner=any_owner)
-        ]
-
-    return owners
-
-
-def _leads(reference: OwnerReference, kind: GroupVersionKind, *, any_owner: bool) -> bool:
-    group = reference.api_version.rpartition("/")[0]
-    return reference.kind == kind.kind and group == kind.group and (any_owner or bool(reference.controller))
-
-
-class EventHandler(Generic[T]):
-    """Enqueues the requests of events from one source, unless the predicates reject them.
-
-    Objects of the initial list, and those that a resync repeats unchanged, have low priority (controller-runtime's
-    LowPriority, in WithLowPriorityWhenUnchanged).
-    """
-
-    def __init__(self, to_requests: ToRequests[T], predicate: Predicate, enqueue: Enqueue) -> None:
-        self._map = to_requests if isinstance(to_requests, MapFuncs) else MapFuncs.all_by(to_requests)
-        self.name = f"map function {_name_of(to_requests)}"
-        """Name of what fails if the map function or a predicate does."""
-        self._predicate = predicate
-        self._enqueue = enqueue
-
-    def listed(self, obj: T) -> None:
-        """Handle an object of the initial list, with low priority."""
-        if self._map.create is not None and self._predicate.create(obj):
-            self._enqueue_all(self._map.create(obj), LOW)
-
-    def created(self, obj: T) -> None:
-        """Handle a created object."""
-        if self._map.create is not None and self._predicate.create(obj):
-            self._enqueue_all(self._map.create(obj), NORMAL)
-
-    def updated(self, old: T, new: T) -> None:
-        """Handle a changed object, or with low priority one that a resync repeats."""
-        if self._map.update is not None and self._predicate.update(old, new):
-            self._enqueue_all(self._map.update(old, new), LOW if _is_unchanged(old, new) else NORMAL)
-
-    def deleted(self, deleted: T | DeletedFinalStateUnknown[T]) -> None:
-        """Handle a deleted object, also if the deletion itself was missed."""
-        last = last_known(deleted)
-        # Informers always know the last state; only tombstones created by hand lack it.
-        if self._map.delete is not None and last is not None and self._predicate.delete(last):
-            self._enqueue_all(self._map.delete(last), NORMAL)
-
-    def happened(self, obj: T) -> None:
-        """Handle a generic event of an object."""
-        if self._map.generic is not None and self._predicate.generic(obj):
-            self._enqueue_all(self._map.generic(obj), NORMAL)
-
-    def _enqueue_all(self, requests: Iterable[ObjectName], priority: int) -> None:
-        # All of them are checked first: a retry would add the others again.
-        for request in dict.fromkeys([checked_request(mapped) for mapped in requests]):
-            self._enqueue(request, priority)
-
-
-def _name_of(to_requests: object) -> str:
-    name = run_callback(getattr, to_requests, "__qualname__", None)
-    return name if isinstance(name, str) else type(to_requests).__name__
-
-
-def _is_unchanged(old: ApiObject, new: ApiObject) -> bool:
-    return old.metadata.resource_version == new.metadata.resource_version
 
 
 class Source(Protocol):
@@ -245,7 +114,7 @@ class Channel(Generic[T]):
     An event reaches every controller that has this source, also if it is sent before they start. Until the last of them
     has started, events are buffered; then the queue of names is the buffer, and holds each name once. An event whose
     map function or predicate raises is handled again for that controller, after 1 s, 2 s and so on up to 5 min; of
-    several such events about one object, the last.
+    several such events about one object, the last. See `EventHandler` for what is enqueued at once.
     """
 
     def __init__(

@@ -145,7 +145,7 @@ CASES: dict[str, tuple[str, BaseException | None, str, bool]] = {
     "transform raises": ("transform", SystemExit(1), UNDECODABLE, False),
     "index function raises": ("index", KeyError("team"), CALLBACK % "index", True),
     "map function raises": ("map function", GeneratorExit(), CALLBACK % "handler", False),
-    "predicate raises": ("predicate", Silent(), CALLBACK % "handler", False),
+    "predicate raises": ("predicate", Silent(), CALLBACK % "handler", True),
     "event handler raises": ("handler", SystemExit(2), CALLBACK % "handler", True),
 }
 

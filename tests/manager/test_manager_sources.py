@@ -1,6 +1,7 @@
 """Mapping from events to requests, and channels."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,8 +9,9 @@ import pytest
 from clientgo.cache import DeletedFinalStateUnknown
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
 from clientgo.manager import ControllerBuilder
-from clientgo.manager.predicates import Funcs, Predicate
-from clientgo.manager.sources import Channel, EventHandler, MapFunc, MapFuncs, itself, owners_of
+from clientgo.manager.eventhandlers import EventHandler, MapFunc, MapFuncs, itself, owners_of
+from clientgo.manager.predicates import And, Funcs, Predicate
+from clientgo.manager.sources import Channel
 from clientgo.meta import ObjectMeta, ObjectName, OwnerReference, object_name, replace
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
@@ -182,6 +184,86 @@ class Flaky:
         return bool(self(obj))
 
 
+class Failing(Predicate):
+    """Predicate that raises for every event, and for none once it is healed."""
+
+    def __init__(self) -> None:
+        self.healed = False
+
+    def update(self, old: Foo, new: Foo) -> bool:
+        if not self.healed:
+            raise KeyError("team")
+        return True
+
+    def create(self, obj: Foo) -> bool:
+        return self.update(obj, obj)
+
+    delete = generic = create
+
+
+ONE, TWO = replace(new_foo(), metadata=ObjectMeta(name="a", namespace="ns", resource_version="1")), new_foo()
+
+
+@pytest.mark.parametrize(
+    "handle",
+    [
+        pytest.param(lambda handler: handler.listed(ONE), id="listed"),
+        pytest.param(lambda handler: handler.created(ONE), id="created"),
+        pytest.param(lambda handler: handler.updated(ONE, TWO), id="updated"),
+        pytest.param(lambda handler: handler.deleted(TWO), id="deleted"),
+        pytest.param(lambda handler: handler.happened(TWO), id="happened"),
+    ],
+)
+@pytest.mark.parametrize("negated", [False, True], ids=["plain", "negated"])
+def test_event_whose_predicate_raises_is_reconciled_once_and_reported(
+    handle: Callable[[EventHandler[Foo]], None], negated: bool
+) -> None:
+    requested, failing = Asked(), Failing()
+    handler: EventHandler[Foo] = EventHandler(itself, And(~failing if negated else failing), requested)
+    for _ in range(3):  # the informer's retries
+        with pytest.raises(KeyError, match="team"):
+            handle(handler)
+    assert [request for request, _ in requested.requests] == [object_name(TWO)]
+    failing.healed = True
+    handle(handler)
+
+
+def test_later_change_is_reconciled_although_its_predicate_raises_again() -> None:
+    requested = Asked()
+    handler: EventHandler[Foo] = EventHandler(itself, Failing(), requested)
+    for new in (TWO, replace(TWO, metadata=replace(TWO.metadata, resource_version="9"))):
+        with pytest.raises(KeyError):
+            handler.updated(ONE, new)
+    assert len(requested.requests) == 2
+
+
+def test_map_function_that_raises_for_the_old_object_is_used_for_the_new_one() -> None:
+    requested, moved = Asked(), replace(TWO, metadata=replace(TWO.metadata, name="b", resource_version="9"))
+    handler: EventHandler[Foo] = EventHandler(Flaky("a"), Predicate(), requested)
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            handler.updated(ONE, moved)
+    assert requested.requests == [(B, NORMAL)]
+
+
+def test_update_is_reconciled_although_its_predicate_always_raises(caplog: pytest.LogCaptureFixture) -> None:
+    requester = fake(ONE)
+    manager, reconciled = manager_of(requester), list[int | None]()
+    broken = Funcs(update=lambda old, new: bool(1 / 0))
+
+    def reconcile(request: ObjectName) -> None:
+        reconciled.append(manager.client.get(Foo, request).spec.replicas)
+
+    ControllerBuilder(manager).for_(Foo, broken).complete(reconcile)
+    with running(manager):
+        eventually(lambda: len(reconciled) == 1)
+        changed = manager.client.patch(ONE, {"spec": {"replicas": 7}})
+        eventually(lambda: reconciled[1:] == [changed.spec.replicas])
+        [informer] = [each for each in manager._diagnostics.informers if each.state().failing]
+        assert [str(failure.name) for failure in informer.state().failures] == ["ns/a"]
+    assert "ZeroDivisionError" in caplog.text
+
+
 @pytest.mark.parametrize("hook", ["map function", "predicate"])
 def test_event_of_a_channel_that_fails_is_handled_again_with_backoff(
     hook: str, caplog: pytest.LogCaptureFixture
@@ -195,7 +277,9 @@ def test_event_of_a_channel_that_fails_is_handled_again_with_backoff(
         channel.start(other, (Funcs(generic=lambda obj: obj.metadata.name != "a"),), stop)
         channel.send(new_foo("a"))
         channel.send(new_foo("b"))
-        assert requested.requests == other.requests == [(B, NORMAL)]
+        early = [(A, NORMAL)] if hook == "predicate" else []  # as if it had been accepted
+        assert requested.requests == [*early, (B, NORMAL)]
+        assert other.requests == [(B, NORMAL)]
         assert "object=ns/a" in caplog.text
         assert "SystemExit: no connection" in caplog.text
         for sleeps, failures in ((1, 1), (2, 2), (3, 2)):  # due after 1 s, and 2 s later
@@ -206,7 +290,7 @@ def test_event_of_a_channel_that_fails_is_handled_again_with_backoff(
             clock.step(1.0)
             if failures == 2:
                 flaky.failing.clear()
-    eventually(lambda: requested.requests == [(B, NORMAL), (A, NORMAL)])
+    eventually(lambda: requested.requests == [*early, (B, NORMAL), *([] if early else [(A, NORMAL)])])
     eventually(lambda: not any(thread.name == "channel-retries" for thread in threading.enumerate()))
     assert other.requests == [(B, NORMAL)]
     assert channel.state().failing == 0
