@@ -297,6 +297,16 @@ def on_stop(callback: Callable[[], object], *, after: float = 0.0) -> Iterator[N
 
 
 @contextmanager
+def ends_also_with(scope: StopScope) -> Iterator[None]:
+    """End requests in the block also when this scope stops."""
+    token = _CURRENT.set((*_CURRENT.get(), scope))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+@contextmanager
 def ends_with(stop: threading.Event | StopScope) -> Iterator[None]:
     """End requests in the block when `stop` is set, and with no other event of this thread.
 

@@ -26,7 +26,7 @@ from clientgo.log import get_logger
 from clientgo.meta.codec import UnexpectedObject
 from clientgo.meta.listwatch import AnyEvent, BadEvent, Bookmark, ListerWatcher, ListOptions, Watch, WatchEvent
 from clientgo.meta.objects import ApiObject
-from clientgo.stopping import is_stopping, on_stop, scope_of
+from clientgo.stopping import TaskScope, ends_also_with, is_stopping, on_stop, scope_of
 
 log = get_logger(__name__)
 
@@ -304,15 +304,19 @@ def _next(coming: Iterator[AnyEvent[T]], last: WatchEvent[T] | None, late: threa
 
 @contextmanager
 def _deadline(closable: _Closable, timeout: float | None, clock: Clock) -> Iterator[threading.Event]:
-    """Close the source of events after the timeout, and set the event; also close it when the program stops."""
-    late, done = threading.Event(), threading.Event()
+    """Close the source of events after the timeout, and set the event; also close it when the program stops.
+
+    The timeout also ends a request of this thread, such as one that opens a watch on a server that does not answer.
+    """
+    late, done, requests = threading.Event(), threading.Event(), TaskScope()
 
     def close_after(seconds: float) -> None:
         if not clock.wait_for(done, seconds):
             late.set()
             closable.close()
+            requests.stop()
 
-    with on_stop(closable.close), Group(stop=done, clock=clock) as group:
+    with on_stop(closable.close), Group(stop=done, clock=clock) as group, ends_also_with(requests):
         if timeout is not None:
             group.start(close_after, timeout, name="until-deadline")
         try:

@@ -5,13 +5,16 @@ from contextlib import closing
 
 import pytest
 
+from clientgo.cache.watchtools import Interrupted, until
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.dynamic.waiting import EVENTS_TIMEOUT, WaitTimeout, wait_for
 from clientgo.errors import ConnectionFailed, Forbidden
+from clientgo.kubernetes.clients.core_v1 import PodClient
 from clientgo.kubernetes.types.core_v1 import Pod
 from clientgo.meta import ObjectMeta, to_dict
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
+from clientgo.stopping import is_stopping
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.transport import FakeTransport, refusal, reply
 from tests.rest.loopback import chunked, http, loopback
@@ -44,6 +47,24 @@ def test_wait_ends_at_its_limit(script: tuple[bytes, ...]) -> None:
         with pytest.raises(WaitTimeout, match=r"Pod ns/a: timed out after 0.4 s waiting for Ready"):
             wait_for(client, POD, timeout=TIMEOUT)
         assert SYSTEM_CLOCK.now() - began < TIMEOUT + EVENTS_TIMEOUT + TOLERANCE
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param((), id="silent"),
+        pytest.param((BUSY,), id="Retry-After"),
+        pytest.param((chunked(b"\n", end=False),), id="silent watch"),
+    ],
+)
+def test_condition_of_a_watch_is_awaited_no_longer_than_its_limit(script: tuple[bytes, ...]) -> None:
+    began = SYSTEM_CLOCK.now()
+    with loopback(script) as server, closing(RESTClient(Config(server.address))) as client:
+        with pytest.raises(Interrupted):
+            until([lambda _: True], PodClient(client, "ns"), "5", timeout=TIMEOUT)
+        assert SYSTEM_CLOCK.now() - began < TIMEOUT + TOLERANCE
+        assert not is_stopping()
 
 
 def test_objects_share_the_limit() -> None:
