@@ -101,9 +101,9 @@ def _stateful_set(stateful_set: _Workload) -> RolloutStatus:
             remaining = f"{updated} out of {replicas - partition} new pods have been updated..."
             return RolloutStatus(False, f"Waiting for partitioned roll out to finish: {remaining}")
         return RolloutStatus(True, f"partitioned roll out complete: {updated} new pods have been updated...")
-    current, wanted = stateful_set.status.get("currentRevision"), stateful_set.status.get("updateRevision")
-    if current != wanted:
-        progress = f"{updated} pods at revision {wanted}..."
+    current, update = stateful_set.status.get("currentRevision"), stateful_set.status.get("updateRevision")
+    if current != update:
+        progress = f"{updated} pods at revision {update}..."
         return RolloutStatus(False, f"waiting for statefulset rolling update to complete {progress}")
     progress = f"{stateful_set.count('currentReplicas')} pods at revision {current}..."
     return RolloutStatus(True, f"statefulset rolling update complete {progress}")

@@ -188,14 +188,14 @@ class _Destination(NamedTuple):
 
 def _follow(path: Path) -> _Destination:
     """Return the destination of a path; of too many links, that of the first ones."""
-    place, remaining, links = Path(path.anchor), [*reversed(path.parts)], 0
+    current, remaining, links = Path(path.anchor), [*reversed(path.parts)], 0
     while remaining and links <= MAX_LINKS:
         step = remaining.pop()
         if step == "..":
-            place = place.parent
-        elif not (place / step).is_symlink():
-            place /= step  # the root, if the step is that
+            current = current.parent
+        elif not (current / step).is_symlink():
+            current /= step  # the root, if the step is that
         else:
             links += 1
-            remaining += reversed((place / step).readlink().parts)
-    return _Destination(place, links)
+            remaining += reversed((current / step).readlink().parts)
+    return _Destination(current, links)
