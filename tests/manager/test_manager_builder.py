@@ -21,7 +21,7 @@ from clientgo.manager import (
     MapFuncs,
     set_controller_reference,
 )
-from clientgo.manager.predicates import Funcs, GenerationChanged, LabelSelectorPredicate
+from clientgo.manager.predicates import GenerationChanged, LabelSelectorPredicate
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, api_of, api_type, replace
 from clientgo.testing.eventually import eventually
 from clientgo.testing.fake import FakeRequester
@@ -155,9 +155,8 @@ def test_event_of_a_channel_reaches_every_controller_that_starts_later() -> None
     assert channel._early == []
 
 
-@pytest.mark.parametrize("hook", ["map function", "predicate"])
 def test_controller_starts_without_the_objects_of_the_first_list_that_fail_and_reconciles_them_later(
-    hook: str, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     failing = {"bad"}
 
@@ -168,11 +167,7 @@ def test_controller_starts_without_the_objects_of_the_first_list_that_fail_and_r
 
     requested = Asked(config("bad"), config("good"))
     builder = ControllerBuilder(requested.manager).named("configs")
-    if hook == "map function":
-        builder.watches(ConfigMap, names)
-    else:
-        builder.watches(ConfigMap, named_itself, Funcs(create=lambda obj: bool(names(obj))))
-    builder.complete(requested)
+    builder.watches(ConfigMap, names).complete(requested)
     with running(requested.manager):
         requested.eventually(ObjectName("ns", "good"))
         assert "object=ns/bad" in caplog.text
