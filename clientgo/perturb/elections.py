@@ -1,5 +1,6 @@
 """Leases by which replicas of an operator elect a leader, and renewals of other Leases."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from clientgo.meta.codec import identity
@@ -10,11 +11,14 @@ LEASES = "leases.coordination.k8s.io"
 NODE_LEASES = "kube-node-lease"
 """Namespace of the Leases that simulated nodes renew."""
 
+_NUMBER = re.compile(r"-\d+$")
+
 
 class Elections:
     """Leases that are not part of the scenario: those of nodes, and those that the operator uses before the first step.
 
     An operator elects its leader before it looks at any object. Its work on Leases follows from the scenario's steps.
+    Leases that differ only in a number at the end, by which replicas share the work, are alike.
     """
 
     def __init__(self) -> None:
@@ -24,7 +28,9 @@ class Elections:
         return f"<Elections {len(self._refs)} Leases>"
 
     def __contains__(self, ref: ObjectRef) -> bool:
-        return ref in self._refs or (ref.resource == LEASES and ref.namespace == NODE_LEASES)
+        if ref.resource != LEASES:
+            return False
+        return ref.namespace == NODE_LEASES or _without_number(ref) in self._refs
 
     def concern(self, outgoing: Outgoing, step: int) -> bool:
         """Return whether a request of the operator is about such a Lease; the step before the first one is -1."""
@@ -32,12 +38,16 @@ class Elections:
             return False
         ref = ObjectRef(LEASES, outgoing.subject.namespace, outgoing.subject.name or identity(outgoing.body).name)
         if step < 0 and ref.name:
-            self._refs.add(ref)
+            self._refs.add(_without_number(ref))
         return ref in self
 
     def without(self, waiting: Iterable[Outgoing], step: int) -> list[Outgoing]:
         """Return the writes among these requests that are about other objects."""
         return [outgoing for outgoing in waiting if outgoing.is_write and not self.concern(outgoing, step)]
+
+
+def _without_number(ref: ObjectRef) -> ObjectRef:
+    return ref._replace(name=_NUMBER.sub("-#", ref.name))
 
 
 def only_renew(changes: Sequence[ObjectChange]) -> bool:

@@ -10,6 +10,9 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Manager, Options, Reconciler, Result
 from clientgo.meta import MicroTime, meta_for, object_name, replace
 from clientgo.perturb import ClusterState, change, create, delete, perturb
+from clientgo.perturb.elections import Elections
+from clientgo.perturb.programs.gate import Outgoing
+from clientgo.perturb.state import ObjectRef
 from clientgo.typed import DeleteOptions, Preconditions
 from tests.perturb.greetings import Correct, Greeting, greeting
 
@@ -139,3 +142,18 @@ def test_lease_of_the_election_is_not_part_of_the_scenario() -> None:
         assert all(write.subject.resource != LEASES for write in result.run.writes)
     posts = [line for line in results.results[0].run.trace if f"POST {LEASES}" in line.text]
     assert [line.lane for line in posts] == ["wrote"]
+
+
+def request_for(name: str, method: str = "PUT") -> Outgoing:
+    path = "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
+    body = b'{"metadata": {"name": "%s"}}' % name.encode()
+    return Outgoing(method, path if method == "POST" else f"{path}/{name}", (), body, is_watch=False)
+
+
+def test_leases_of_an_election_are_those_used_before_the_first_step() -> None:
+    elections = Elections()
+    assert elections.concern(request_for("leader", "POST"), -1)
+    assert elections.concern(request_for("shard-0", "POST"), -1)
+    later = {name: elections.concern(request_for(name), 0) for name in ("leader", "shard-1", "leader-1", "a", "shard")}
+    assert later == {"leader": True, "shard-1": True, "leader-1": False, "a": False, "shard": False}
+    assert ObjectRef(LEASES, "kube-node-lease", "node") in elections
