@@ -1,10 +1,12 @@
 """Times of cron schedules, as Kubernetes' CronJobs read them: five fields, or a descriptor such as `@daily`."""
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
+from itertools import takewhile
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -29,6 +31,9 @@ DESCRIPTORS = {
 """Schedules that have a name."""
 
 _YEARS = 5  # of which the last is looked at to its end; a schedule such as 30 February has no time
+_YEAR = 366 * 86400
+_FIRST_SPAN = 3600
+_EPOCH = datetime(1970, 1, 1)  # local, whatever the zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,65 +57,128 @@ class CronSchedule:
 
     def last_until(self, moment: datetime) -> datetime | None:
         """Return the last time that is not after `moment`; None if there was none within five years."""
-        last = next(_times_until(self.text, self.zone, _seconds(moment)), None)
+        last = _last_until(self.text, self.zone, _seconds(moment))
         return None if last is None else datetime.fromtimestamp(last, self.zone)
 
 
 def times_after(schedule: str, zone: tzinfo, after: float) -> Iterator[float]:
-    """Yield the times of a schedule after `after`, in seconds since the epoch.
+    """Yield the times of a schedule after `after`, in seconds since the epoch, as robfig/cron finds each from the last.
 
     Raises:
         ValueError: the schedule is invalid.
     """
-    fields = _fields(_resolved(schedule))
-    moment = (int(after) // 60 + 1) * 60
-    local = datetime.fromtimestamp(moment, zone)
-    last = local.year + _YEARS if _has_times(fields) else 0
-    # Steps in absolute time: a local time that is skipped in spring never comes, and one in autumn comes twice.
-    while local.year <= last:
-        if not _day_matches(fields, local):
-            midnight = local.replace(hour=0, minute=0, fold=0) + timedelta(days=1)
-            if local.month not in fields[3]:
-                midnight = _month_of(midnight + timedelta(days=31 - local.day))
-            moment = max(moment + 60, int(midnight.timestamp()))
-        elif local.hour not in fields[1]:
-            moment += 3600 - 60 * local.minute
-        else:
-            if local.minute in fields[0]:
-                yield float(moment)
-            moment += 60
-        local = datetime.fromtimestamp(moment, zone)
+    fields, start = _fields(_resolved(schedule)), after
+    while (following := _Search(zone, start).run(fields)) is not None:
+        if following > after:
+            after = start = float(following)
+            yield after
+        else:  # between two equal local times, from where Go's search goes back to the first one for ever
+            start += 60
 
 
-def _times_until(schedule: str, zone: tzinfo, until: float) -> Iterator[float]:
-    """Yield the times of a schedule until `until`, the last one first."""
-    fields = _fields(_resolved(schedule))
-    moment = int(until // 60) * 60
-    local = datetime.fromtimestamp(moment, zone)
-    first = local.year - _YEARS if _has_times(fields) else local.year + 1
-    while local.year >= first:
-        if not _day_matches(fields, local):
-            midnight = local.replace(hour=0, minute=0, fold=0)
-            if local.month not in fields[3]:
-                midnight = _month_of(midnight)
-            moment = min(moment, int(midnight.timestamp())) - 60
-        elif local.hour not in fields[1]:
-            moment -= 60 + 60 * local.minute
-        else:
-            if local.minute in fields[0]:
-                yield float(moment)
-            moment -= 60
-        local = datetime.fromtimestamp(moment, zone)
+def _last_until(schedule: str, zone: tzinfo, until: float) -> float | None:
+    """Return the last time of a schedule until `until`: from an earlier time on, one leads to the next."""
+    span, last = _FIRST_SPAN, None
+    while last is None and span < 4 * _YEARS * _YEAR:
+        times = times_after(schedule, zone, until - min(span, _YEARS * _YEAR))
+        last = max(takewhile(lambda time: time <= until, times), default=None)
+        span *= 4
+    return last
 
 
-def _has_times(fields: tuple[frozenset[int], ...]) -> bool:
-    """Return whether a selected day has times: as in robfig/cron, a comma alone is a field without values."""
-    return bool(fields[0] and fields[1] and fields[3])
+class _Search:
+    """Search for the first time of a schedule, in the steps of robfig/cron, which CronJobs use.
 
+    Where clocks are shifted, the result depends on these steps: one of days and months goes through the local time, as
+    Go's `time.Date` reads it, one of hours and minutes does not. So a search may leave a time out that matches the
+    fields, or end at one that does not.
+    """
 
-def _month_of(moment: datetime) -> datetime:
-    """Return the first day of a moment's month."""
-    return moment.replace(day=1)
+    def __init__(self, zone: tzinfo, after: float) -> None:
+        self._zone = zone
+        self._is_aligned = False  # once a field was advanced, the smaller ones have their first value
+        self._move_to(math.floor(after) + 1)
+
+    def run(self, fields: tuple[frozenset[int], ...]) -> int | None:
+        """Return the first time, in seconds since the epoch; None if there is none within five years."""
+        if not (fields[0] and fields[1] and fields[3]):
+            return None  # a comma alone is a field without values
+        last_year = self._local.year + _YEARS
+        steps = (self._find_month, self._find_day, self._find_hour, self._find_minute)
+        while self._local.year <= last_year:
+            if all(step(fields) for step in steps):
+                return self._time
+        return None
+
+    # Each step advances its field to a value of the schedule, or to where the search has to begin again: return False.
+
+    def _find_month(self, fields: tuple[frozenset[int], ...]) -> bool:
+        while self._local.month not in fields[3]:
+            self._align(self._local.replace(day=1, hour=0, minute=0, second=0))
+            first = self._local.replace(day=1)
+            following = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
+            self._move_to_local(following + timedelta(days=self._local.day - 1))
+            if self._local.month == 1:
+                return False
+        return True
+
+    def _find_day(self, fields: tuple[frozenset[int], ...]) -> bool:
+        while not _day_matches(fields, self._local):
+            self._align(self._local.replace(hour=0, minute=0, second=0))
+            before = self._time
+            self._move_to_local(self._local + timedelta(days=1))
+            if self._time <= before:  # the date line was moved over a whole day, where Go's search never ends
+                self._move_to(before + 86400)
+            hour = self._local.hour
+            if hour:  # there is no midnight
+                self._move_to(self._time + 3600 * (24 - hour if hour > 12 else -hour))
+            if self._local.day == 1:
+                return False
+        return True
+
+    def _find_hour(self, fields: tuple[frozenset[int], ...]) -> bool:
+        while self._local.hour not in fields[1]:
+            self._align(self._local.replace(minute=0, second=0))
+            self._move_to(self._time + 3600)
+            if self._local.hour == 0:
+                return False
+        return True
+
+    def _find_minute(self, fields: tuple[frozenset[int], ...]) -> bool:
+        while (minute := self._local.minute) not in fields[0]:
+            time = self._time if self._is_aligned else self._time - self._time % 60
+            self._is_aligned = True
+            following = min((each for each in fields[0] if each > minute), default=60)
+            self._move_to(time + 60 * (following - minute))
+            if self._local.minute != following % 60:  # clocks are shifted on the way: minute by minute
+                self._move_to(time + 60)
+            if self._local.minute == 0:
+                return False
+        if self._local.second:
+            self._is_aligned = True
+            self._move_to(self._time + 60 - self._local.second)
+            return False
+        return True
+
+    def _align(self, start: datetime) -> None:
+        if not self._is_aligned:
+            self._is_aligned = True
+            self._move_to_local(start)
+
+    def _move_to(self, time: int) -> None:
+        self._time = time
+        self._local = datetime.fromtimestamp(time, self._zone).replace(tzinfo=None, fold=0)
+
+    def _move_to_local(self, local: datetime) -> None:
+        """Go to a local time; one that clocks skip or repeat is the one that Go chooses."""
+        time = (local - _EPOCH) // timedelta(seconds=1)
+        if offset := self._offset(time):
+            offset = self._offset(time - offset)
+        self._move_to(time - offset)
+
+    def _offset(self, time: int) -> int:
+        offset = datetime.fromtimestamp(time, self._zone).utcoffset()
+        return 0 if offset is None else offset // timedelta(seconds=1)
 
 
 def _resolved(schedule: str) -> str:
@@ -181,9 +249,7 @@ def _values(text: str, bounds: tuple[int, int, dict[str, int]]) -> frozenset[int
 
 
 def _day_matches(fields: tuple[frozenset[int], ...], moment: datetime) -> bool:
-    _, _, days, months, weekdays = fields
-    if moment.month not in months:
-        return False
+    _, _, days, _, weekdays = fields
     by_day, by_weekday = moment.day in days, moment.isoweekday() % 7 in weekdays
     # Both restrict only if one of them is a star; otherwise a day that matches either is one.
     return by_day and by_weekday if -1 in days or -1 in weekdays else by_day or by_weekday
