@@ -45,6 +45,7 @@ from clientgo_apiserver.storage.stored import Key, name_of
 _DEADLINE_SECONDS = 600.0  # apps/v1's progressDeadlineSeconds
 _NO_DEADLINE = 2**31 - 1
 _COMPLETE, _TIMED_OUT = "NewReplicaSetAvailable", "ProgressDeadlineExceeded"
+_PAUSED, _RESUMED = "DeploymentPaused", "DeploymentResumed"
 
 
 class _Sets(NamedTuple):
@@ -84,13 +85,14 @@ class DeploymentController(WorkloadController):
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         sets = _sets(obj, children)
         if is_deleting(obj):
-            self._write(obj, sets, created=False)
+            self._write(obj, sets)
             return
-        created = sets.current is None and self._may_create(obj, sets)
-        if created:
+        obj = self._note_pause(obj)
+        if sets.current is None and self._may_create(obj, sets):
             sets = self._create(obj, sets)
         elif sets.current is not None:
             self._update(obj, sets.current, _next_revision(sets))
+        obj = self._stored(obj)
         if obj["spec"].get("paused") or self._is_scaled(obj, sets):
             self._scale_in_proportion(obj, sets)
         elif rolls(obj):
@@ -98,7 +100,7 @@ class DeploymentController(WorkloadController):
         else:
             self._recreate(obj, sets)
         sets = _sets(obj, self._owned.by(obj, REPLICA_SETS))
-        self._write(obj, sets, created=created)
+        self._write(obj, sets)
         self._clean_up(obj, sets)
 
     def _may_create(self, obj: Object, sets: _Sets) -> bool:
@@ -115,13 +117,33 @@ class DeploymentController(WorkloadController):
             self._report_rejection(obj, replica_set["metadata"]["name"], failure)
             raise
         self._record_scaling(obj, stored, 0, wanted_replicas(stored))
+        name = stored["metadata"]["name"]
+        created = condition("Progressing", "True", "NewReplicaSetCreated", f'Created new replica set "{name}"')
+        self._update_status(obj, self._with_progress(obj, created), {REVISION: str(revision)})
         return sets._replace(current=stored)
 
     def _report_rejection(self, obj: Object, name: str, failure: ApiFailure) -> None:
         reason, message = "ReplicaSetCreateError", f'Failed to create new replica set "{name}": {failure.message}'
-        rejected = stamped(condition("Progressing", "False", reason, message), conditions_of(obj), self._now())
-        self._update_status(obj, {"conditions": [*other_conditions(obj, "Progressing"), rejected]})
+        self._update_status(obj, self._with_progress(obj, condition("Progressing", "False", reason, message)))
         self._events.record(obj, reason, message, kind="Warning")
+
+    def _note_pause(self, obj: Object) -> Object:
+        """Record that a rollout was paused or resumed; return the stored Deployment."""
+        before, is_paused = condition_of(obj, "Progressing").get("reason"), bool(obj["spec"].get("paused"))
+        if before != _TIMED_OUT and is_paused != (before == _PAUSED):
+            reason, text = (_PAUSED, "Deployment is paused") if is_paused else (_RESUMED, "Deployment is resumed")
+            self._update_status(obj, self._with_progress(obj, condition("Progressing", "Unknown", reason, text)))
+        return self._stored(obj)
+
+    def _with_progress(self, obj: Object, new: Object) -> Object:
+        """Return the status with a new condition Progressing, which is left out without a deadline."""
+        if obj["spec"].get("progressDeadlineSeconds") == _NO_DEADLINE:
+            return {}
+        progress = stamped(new, conditions_of(obj), self._now())
+        return {"conditions": [*other_conditions(obj, "Progressing"), progress]}
+
+    def _stored(self, obj: Object) -> Object:
+        return self._store.get(DEPLOYMENTS, *name_of(obj)) or obj
 
     def _update(self, obj: Object, replica_set: Object, revision: int) -> None:
         """Give the current ReplicaSet the Deployment's annotations and `minReadySeconds`, and its revision."""
@@ -138,6 +160,11 @@ class DeploymentController(WorkloadController):
             patch["spec"] = {"minReadySeconds": seconds}
         if patch:
             self._internal.patch(REPLICA_SETS, *name_of(replica_set), patch)
+        found = condition(
+            "Progressing", "True", "FoundNewReplicaSet", f'Found new replica set "{name_of(replica_set)[1]}"'
+        )
+        status = {} if condition_of(obj, "Progressing") else self._with_progress(obj, found)
+        self._update_status(obj, status, {REVISION: annotations.get(REVISION, before)})
 
     def _is_scaled(self, obj: Object, sets: _Sets) -> bool:
         desired = str(wanted_replicas(obj))
@@ -227,11 +254,7 @@ class DeploymentController(WorkloadController):
             if is_observed and not wanted_replicas(each) and not count_of(each, "replicas"):
                 self._delete(each)
 
-    def _write(self, obj: Object, sets: _Sets, *, created: bool) -> None:
-        if sets.current is not None:
-            revision = str(max(map(revision_of, sets.all)))
-            if annotation(obj, REVISION) != revision and not is_deleting(obj):
-                self._internal.patch(DEPLOYMENTS, *name_of(obj), {"metadata": {"annotations": {REVISION: revision}}})
+    def _write(self, obj: Object, sets: _Sets) -> None:
         counts = {
             "replicas": sets.total("replicas"),
             "updatedReplicas": count_of(sets.current, "replicas"),
@@ -245,12 +268,9 @@ class DeploymentController(WorkloadController):
             **{name: count or None for name, count in counts.items()},
             "terminatingReplicas": sets.total("terminatingReplicas"),
         }
-        # The stored object: the annotation above may have changed it.
-        stored = self._store.get(DEPLOYMENTS, *name_of(obj)) or obj
-        conditions = self._conditions(stored, sets, counts, created=created)
-        self._update_status(stored, {**status, "conditions": conditions})
+        self._update_status(obj, {**status, "conditions": self._conditions(obj, sets, counts)})
 
-    def _conditions(self, obj: Object, sets: _Sets, counts: dict[str, int], *, created: bool) -> list[Object]:
+    def _conditions(self, obj: Object, sets: _Sets, counts: dict[str, int]) -> list[Object]:
         before, now = conditions_of(obj), self._now()
         is_enough = counts["availableReplicas"] >= wanted_replicas(obj) - max_unavailable(obj)
         available = condition(
@@ -260,7 +280,7 @@ class DeploymentController(WorkloadController):
             f"Deployment {'has' if is_enough else 'does not have'} minimum availability.",
         )
         conditions = [stamped(available, before, now)]
-        if (progressing := self._progressing(obj, sets, counts, created=created)) is not None:
+        if (progressing := self._progressing(obj, sets, counts)) is not None:
             conditions.append(progressing)
         failing = [failure for each in sets.all if (failure := condition_of(each, "ReplicaFailure"))]
         if failing and not _is_complete(obj, sets):
@@ -268,21 +288,15 @@ class DeploymentController(WorkloadController):
             conditions.append(stamped(failure, before, now))
         return conditions
 
-    def _progressing(self, obj: Object, sets: _Sets, counts: dict[str, int], *, created: bool) -> Object | None:
+    def _progressing(self, obj: Object, sets: _Sets, counts: dict[str, int]) -> Object | None:
         spec, before, now = obj["spec"], conditions_of(obj), self._now()
         if spec.get("progressDeadlineSeconds") == _NO_DEADLINE:
             return None
         last = condition_of(obj, "Progressing") or None
         name = (sets.current or obj)["metadata"]["name"]
         label = f'ReplicaSet "{name}"' if sets.current is not None else f'Deployment "{name}"'
-        if spec.get("paused"):
-            paused = condition("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused")
-            return stamped(paused, before, now)
-        if last is not None and last.get("reason") == _COMPLETE and _is_complete(obj, sets) and not created:
+        if spec.get("paused") or (last is not None and last.get("reason") == _COMPLETE and _is_complete(obj, sets)):
             return last
-        if created:
-            new = condition("Progressing", "True", "NewReplicaSetCreated", f'Created new replica set "{name}"')
-            return {**stamped(new, before, now), "lastUpdateTime": now}
         if _is_complete(obj, sets):
             done = condition("Progressing", "True", _COMPLETE, f"{label} has successfully progressed.")
             return stamped(done, before, now)

@@ -11,7 +11,13 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from clientgo_apiserver.cluster.owned import Owned, controller_of
-from clientgo_apiserver.controllers.base import InternalController, condition_of, controller_reference, is_deleting
+from clientgo_apiserver.controllers.base import (
+    InternalController,
+    annotation,
+    condition_of,
+    controller_reference,
+    is_deleting,
+)
 from clientgo_apiserver.controllers.events import ComponentEvents
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
@@ -252,15 +258,16 @@ class WorkloadController(InternalController):
             message = self._messages[reason].format(**names, error=error)
             self._events.record(workload, reason, message, kind="Warning" if error else "Normal")
 
-    def _update_status(self, obj: Object, status: Object) -> None:
-        """Merge the status, unless it is that already; None removes a field."""
+    def _update_status(self, obj: Object, status: Object, annotations: Mapping[str, str] | None = None) -> None:
+        """Merge the status and annotations in one write, unless they are that already; None removes a field."""
         stored = self._store.get(self._key, *name_of(obj))
         if stored is None or stored["metadata"]["uid"] != obj["metadata"]["uid"]:
             return
         before = stored.get("status") or {}
         changed = {field: value for field, value in status.items() if before.get(field) != value}
-        if changed:
-            self._write_status(self._key, stored, changed)
+        set_annotations = {name: text for name, text in (annotations or {}).items() if annotation(stored, name) != text}
+        if changed or set_annotations:
+            self._write_status(self._key, stored, changed, annotations=set_annotations)
 
 
 def is_active(pod: Object) -> bool:

@@ -1,6 +1,6 @@
 """Base class of the controllers that watch the store and write through `Internal`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from clientgo.log import get_logger
@@ -98,9 +98,15 @@ class InternalController:
                 raise
             _log.warning(f"cannot {action}", extra={"object": target, "err": failure.message})
 
-    def _write_status(self, key: Key, obj: Object, patch: Any, kind: str = "merge") -> None:
-        """Merge the patch into the object's status; one of kind `json` is for the whole object."""
-        body = patch if kind == "json" else {"status": patch}
+    def _write_status(
+        self, key: Key, obj: Object, patch: Any, kind: str = "merge", *, annotations: Mapping[str, str] | None = None
+    ) -> None:
+        """Merge the patch into the object's status; one of kind `json` is for the whole object.
+
+        Annotations are written with it, so that they do not count as a change of the spec.
+        """
+        metadata = {"metadata": {"annotations": annotations}} if annotations else {}
+        body = patch if kind == "json" else {"status": patch, **metadata}
         target = name_of(obj)
         write = self._internal.patch
         self._attempt("write the status", target, lambda: write(key, *target, body, subresource="status", kind=kind))

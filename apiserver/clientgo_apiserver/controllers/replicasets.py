@@ -74,8 +74,7 @@ class ReplicaSetSimulation(InternalController):
         for replica_set in earlier[: max(0, len(earlier) - (DEFAULT_HISTORY if limit is None else int(limit)))]:
             self._internal.delete(REPLICA_SETS, *name_of(replica_set), uid=replica_set["metadata"]["uid"])
         if annotation(deployment, REVISION) != str(revision):
-            patch = {"metadata": {"annotations": {REVISION: str(revision)}}}
-            self._internal.patch(DEPLOYMENTS, *name_of(deployment), patch)
+            self._write_status(DEPLOYMENTS, deployment, {}, annotations={REVISION: str(revision)})
 
     def _scale(self, replica_set: Object, replicas: int, revision: int) -> None:
         if (wanted_replicas(replica_set), revision_of(replica_set)) == (replicas, revision):
