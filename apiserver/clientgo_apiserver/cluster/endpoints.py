@@ -15,6 +15,7 @@ SERVICES: Key = ("", "services")
 ENDPOINTS: Key = ("", "endpoints")
 SLICES: Key = ("discovery.k8s.io", "endpointslices")
 _MANAGER = "endpointslice-controller.k8s.io"
+_ENDPOINTS_LABEL = {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
 _MAX_ENDPOINTS = 100  # kube-controller-manager's --max-endpoints-per-slice
 _MAX_ADDRESSES = 1000  # of Endpoints
 _CAPACITY = "endpoints.kubernetes.io/over-capacity"
@@ -153,7 +154,8 @@ class EndpointsController(InternalController):
         subsets = [{field: value for field, value in subset.items() if value}] if addresses else []
         stored = self._store.get(ENDPOINTS, namespace, name)
         if stored is None:
-            meta = {"name": name, "namespace": namespace, "labels": service["metadata"].get("labels") or {}}
+            labels = {**(service["metadata"].get("labels") or {}), **_ENDPOINTS_LABEL}
+            meta = {"name": name, "namespace": namespace, "labels": labels}
             endpoints = {"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": subsets}
             self._internal.create(ENDPOINTS, namespace, endpoints)
         elif (stored.get("subsets") or []) != subsets:

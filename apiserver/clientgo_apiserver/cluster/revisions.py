@@ -50,6 +50,7 @@ class RevisionedController(WorkloadController):
                 "name": f"{meta['name']}-{digest}",
                 "namespace": meta["namespace"],
                 "labels": {**labels, self._revision_label: digest},
+                "annotations": meta.get("annotations") or {},
                 "ownerReferences": [controller_reference(obj)],
             },
             "data": data,

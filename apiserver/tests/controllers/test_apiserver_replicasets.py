@@ -56,6 +56,7 @@ def test_a_new_template_is_a_new_revision_and_an_old_one_becomes_the_newest(clus
     cluster.change(template=image("i"))  # what `kubectl rollout undo` does
     assert sets(cluster) == {"i": ("3", 2), "j": ("2", 0)}
     assert deployment(cluster)["metadata"]["annotations"][REVISION] == "3"
+    assert deployment(cluster)["metadata"]["generation"] == 3, "of one creation and two changes"
 
 
 def test_scaling_creates_no_revision(cluster: Cluster) -> None:
