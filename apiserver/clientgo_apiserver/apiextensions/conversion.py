@@ -1,29 +1,23 @@
 """Conversion of custom objects between versions.
 
 With strategy None only `apiVersion` changes. With strategy Webhook the definition's webhook converts whole lists at
-once; results are cached, so that an object is converted once for all lists. As on a real server, of the metadata it may
-change only labels and annotations.
+once. No result is kept: the next request shows what the webhook does by then. As on a real server, of the metadata it
+may change only labels and annotations.
 """
 
-import hashlib
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from clientgo.internal.boundeddict import BoundedDict
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.limits import CONVERSION_SECONDS
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.webhookclient import CallFailed, ReviewStatus, WebhookClient, WebhookEndpoint, endpoint_of
 
-Key = bytes
-
 _API_VERSION = "apiextensions.k8s.io/v1"
-_CACHE_SIZE = 20_000
 _CHANGEABLE = ("labels", "annotations")
-_encode = msgspec.json.Encoder().encode
 
 
 class _ConversionResponse(msgspec.Struct, rename="camel"):
@@ -50,7 +44,6 @@ class WebhookConverter:
         self._config = dict(config)
         self._services = services
         self._client = client
-        self._converted: BoundedDict[Key, Object] = BoundedDict(_CACHE_SIZE)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WebhookConverter) and (self._kind, self._config) == (other._kind, other._config)
@@ -60,13 +53,9 @@ class WebhookConverter:
 
     async def convert(self, objects: Sequence[Object], api_version: str) -> list[Object]:
         """Return the objects in this version, in the same order (500)."""
-        keys = [b"" if obj["apiVersion"] == api_version else _key(obj, api_version) for obj in objects]
-        missing = {key: obj for key, obj in zip(keys, objects, strict=True) if key and key not in self._converted}
-        results = {key: self._converted[key] for key in keys if key and key not in missing}
-        if missing:
-            results |= zip(missing, await self._call_webhook([*missing.values()], api_version), strict=True)
-            self._converted.update((key, results[key]) for key in missing)
-        return [results[key] if key else obj for key, obj in zip(keys, objects, strict=True)]
+        others = [obj for obj in objects if obj["apiVersion"] != api_version]
+        converted = iter(await self._call_webhook(others, api_version) if others else ())
+        return [obj if obj["apiVersion"] == api_version else next(converted) for obj in objects]
 
     async def _call_webhook(self, objects: list[Object], api_version: str) -> list[Object]:
         uid = str(uuid.uuid4())
@@ -128,7 +117,3 @@ def _change(original: Object, returned: Any, api_version: str) -> str:
     fields = ("name", "namespace", "uid")
     changed = [name for name in fields if returned["metadata"].get(name, "") != original["metadata"].get(name, "")]
     return f"metadata.{changed[0]} must not change" if changed else ""
-
-
-def _key(obj: Object, api_version: str) -> Key:
-    return hashlib.blake2b(_encode(obj), key=api_version.encode()[:64]).digest()

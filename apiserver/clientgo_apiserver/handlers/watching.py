@@ -9,6 +9,7 @@ import asyncio
 import random
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from typing import ClassVar
 
 import msgspec
 
@@ -39,6 +40,7 @@ class WatchServer:
     """
 
     status = 200
+    _sends_directly: ClassVar[bool] = True
 
     def __init__(
         self, state: State, target: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
@@ -120,7 +122,7 @@ class WatchServer:
                     continue
                 if self._closed:
                     return
-                self._direct = self.direct is not None
+                self._direct = self._sends_directly and self.direct is not None
                 if remaining <= 0:
                     if self._bookmarks and self._seconds > _LAST_BOOKMARK:
                         yield self._bookmark()
@@ -270,7 +272,9 @@ _OBJECTS = ("ADDED", "MODIFIED", "DELETED")
 
 
 class ConvertingWatch(WatchServer):
-    """Watch of stored objects that are converted by a webhook before they are sent."""
+    """Watch of stored objects that are converted by a webhook before they are sent, which only `chunks` waits for."""
+
+    _sends_directly = False
 
     def __init__(
         self, state: State, target: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form

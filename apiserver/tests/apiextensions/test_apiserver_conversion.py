@@ -105,7 +105,7 @@ def test_each_version_shows_its_own_shape_of_what_is_stored_once(kube: Kube, hoo
     assert kube.api.state.store.list((GROUP, "sites"))[0]["spec"] == {"address": "h:80"}
 
 
-def test_a_list_is_converted_in_one_call_and_not_again(kube: Kube, hook: WebhookServer) -> None:
+def test_each_list_is_converted_in_one_call(kube: Kube, hook: WebhookServer) -> None:
     kube.ok("POST", DEFINITIONS, definition(by(hook)))
     for name in "abc":
         kube.ok("POST", sites("v1"), site("v1", name, address=f"{name}:1"))
@@ -113,7 +113,7 @@ def test_a_list_is_converted_in_one_call_and_not_again(kube: Kube, hook: Webhook
     listed = kube.ok("GET", sites("v2"))
     assert [item["spec"]["host"] for item in listed["items"]] == ["a", "b", "c"]
     kube.ok("GET", sites("v2"))
-    assert [len(request["objects"]) for _, request in hook.asked] == [3]
+    assert [len(request["objects"]) for _, request in hook.asked] == [3, 3]
     kube.ok("PATCH", f"{sites('v2')}/b", {"spec": {"port": 2}}, MERGE)
     assert kube.ok("GET", f"{sites('v1')}/b")["spec"] == {"address": "b:2"}
 
@@ -127,6 +127,44 @@ def test_fields_of_each_manager_are_compared_in_its_version(kube: Kube, hook: We
     ]
     status = kube.refused(409, "PATCH", f"{sites('v1')}/a?fieldManager=x", site("v1", address="h:80"), APPLY)
     assert status["message"].endswith('conflict with "u" using example.com/v2: .spec.port')
+
+
+def test_each_read_and_write_shows_what_the_webhook_does_by_now(kube: Kube, hook: WebhookServer) -> None:
+    def moved(review: Object) -> Object:
+        response = convert(review)
+        for obj in response["response"]["convertedObjects"]:
+            obj["metadata"] = {**obj["metadata"], "labels": {"moved": "yes"}}
+        return response
+
+    kube.ok("POST", DEFINITIONS, definition(by(hook)))
+    kube.ok("POST", sites("v1"), site("v1", address="a:1"))
+    url = f"{sites('v2')}/a"
+    read = kube.ok("GET", url)
+    assert "labels" not in read["metadata"]
+    hook.answers = {"/convert": moved}
+    assert kube.ok("GET", url)["metadata"]["labels"] == {"moved": "yes"}
+    assert [item["metadata"]["labels"] for item in kube.ok("GET", sites("v2"))["items"]] == [{"moved": "yes"}]
+    hook.answers = {"/convert": partial(_same, b"garbage")}
+    writes = (("PUT", read, "application/json"), ("PATCH", {"spec": {"port": 2}}, MERGE), ("DELETE", None, ""))
+    reads = (("GET", None, ""),)
+    for method, body, content_type in (*reads, *writes):
+        failed = kube.refused(500, method, url, *([body, content_type] if body else []))
+        assert "conversion webhook for example.com/v1, Kind=Site failed" in failed["message"]
+    assert kube.refused(500, "GET", f"{sites('v2')}?resourceVersion=0")["code"] == 500
+    assert kube.ok("PATCH", f"{sites('v1')}/a", {"spec": {"address": "b:1"}}, MERGE)["spec"] == {"address": "b:1"}
+    hook.answers = {"/convert": convert}
+    assert kube.ok("GET", url)["spec"] == {"host": "b", "port": 1}
+
+
+def test_replacement_through_another_version_converts_the_stored_object_first(kube: Kube, hook: WebhookServer) -> None:
+    kube.ok("POST", DEFINITIONS, definition(by(hook)))
+    kube.ok("POST", sites("v1"), site("v1", address="a:1"))
+    read = kube.ok("GET", f"{sites('v2')}/a")
+    hook.asked.clear()
+    kube.ok("PUT", f"{sites('v2')}/a", {**read, "spec": {"host": "b", "port": 2}})
+    specs = [(request["desiredAPIVersion"][-2:], request["objects"][0]["spec"]) for _, request in hook.asked]
+    stored, sent = {"address": "a:1"}, {"host": "b", "port": 2}
+    assert specs == [("v2", stored), ("v1", sent), ("v2", {"address": "b:2"})]
 
 
 def defaulting(built: Object, version: str, **defaults: Any) -> Object:
@@ -267,6 +305,23 @@ def test_a_watch_shows_each_event_in_its_version_and_in_order(hook: WebhookServe
             ("MODIFIED", "example.com/v2", 2),
             ("MODIFIED", "example.com/v2", 3),
         ]
+        stream.close()
+
+
+def test_a_watch_that_is_up_to_date_shows_later_events_in_its_version(hook: WebhookServer) -> None:
+    with ApiServer(simulate=False) as server, urllib3.PoolManager(retries=False, timeout=10, maxsize=4) as http:
+        http.request("POST", server.url + DEFINITIONS, json=definition(by(hook)))
+        http.request("POST", server.url + sites("v1"), json=site("v1", address="a:1"))
+        stream = http.request("GET", f"{server.url}{sites('v2')}?watch=1&resourceVersion=0", preload_content=False)
+        shown: list[tuple[str, Object]] = []
+        for number, chunk in enumerate(stream.stream(65536), 2):
+            frame = json.loads(chunk)
+            shown.append((frame["object"]["apiVersion"], frame["object"].get("spec")))
+            if number == 4:
+                break
+            patch = json.dumps({"spec": {"address": f"a:{number}"}})
+            http.request("PATCH", f"{server.url}{sites('v1')}/a", body=patch, headers={"content-type": MERGE})
+        assert shown == [("example.com/v2", {"host": "a", "port": number}) for number in (1, 2, 3)]
         stream.close()
 
 
