@@ -23,7 +23,8 @@ from clientgo_apiserver.registry.openapi_paths import (
     group_version_paths,
     paths_of,
 )
-from clientgo_apiserver.registry.openapi_v2 import to_protobuf, v2_document
+from clientgo_apiserver.registry.openapi_protobuf import to_protobuf
+from clientgo_apiserver.registry.openapi_v2 import v2_document
 from clientgo_apiserver.registry.schemas import META, described_field, schemas_for
 from clientgo_apiserver.resources import Registry, Resource
 

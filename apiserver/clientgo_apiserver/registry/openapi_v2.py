@@ -1,6 +1,10 @@
-"""OpenAPI v2 documents, made from those of v3: the definitions of all kinds, without paths, as JSON and as protobuf."""
+"""OpenAPI v2 documents, made from those of v3: the definitions of all kinds, and the operations on them.
 
-from collections.abc import Iterable, Mapping
+Clients from the time before OpenAPI v3 read them: kubectl before 1.27 looks for `dryRun` among the parameters of a
+kind's PATCH. Parameters are written out where a real server refers to shared ones.
+"""
+
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -8,22 +12,55 @@ import msgspec
 Json = dict[str, Any]
 
 _LEFT_OUT = ("allOf", "anyOf", "oneOf", "not", "default", "nullable", "properties")
-# Field numbers of gnostic's messages.
-_TEXTS = {"$ref": 1, "format": 2, "description": 4}
-_REQUIRED, _ENUM, _ADDITIONAL, _TYPE, _ITEMS, _PROPERTIES, _EXTENSION = 19, 20, 21, 22, 23, 25, 31
-_SWAGGER, _INFO, _DEFINITIONS = 1, 2, 9
-_encode = msgspec.json.encode
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 
 
 def v2_document(documents: Iterable[bytes]) -> Json:
-    """Return the document of the definitions in these documents of OpenAPI v3."""
+    """Return the document of the definitions and paths in these documents of OpenAPI v3."""
     schemas_by_name: Json = {}
+    items: Json = {}
     for text in documents:
-        schemas = msgspec.json.decode(text.replace(b"#/components/schemas/", b"#/definitions/"))
-        schemas_by_name |= schemas.get("components", {}).get("schemas", {})
+        document = msgspec.json.decode(text.replace(b"#/components/schemas/", b"#/definitions/"))
+        schemas_by_name |= document.get("components", {}).get("schemas", {})
+        items |= document.get("paths", {})
     definitions = {name: _as_v2(schemas_by_name[name]) for name in sorted(schemas_by_name)}
+    paths = {path: _path_item(items[path]) for path in sorted(items)}
     info = {"title": "Kubernetes", "version": "v1"}
-    return {"swagger": "2.0", "info": info, "paths": {}, "definitions": definitions}
+    return {"swagger": "2.0", "info": info, "paths": paths, "definitions": definitions}
+
+
+def _path_item(item: Json) -> Json:
+    operations = {method: _operation(item[method]) for method in _METHODS if method in item}
+    shared = [_parameter(parameter) for parameter in item.get("parameters", ())]
+    return {**operations, "parameters": shared} if shared else operations
+
+
+def _operation(operation: Json) -> Json:
+    """Return an operation of OpenAPI v3 as one of v2, in which the body is a parameter."""
+    members = {name: value for name, value in operation.items() if name != "requestBody"}
+    parameters = [_parameter(parameter) for parameter in operation.get("parameters", ())]
+    produced = [*operation["responses"].get("200", {}).get("content", {})]
+    accepted = ["*/*"] if "x-kubernetes-action" in operation else produced
+    if body := operation.get("requestBody"):
+        accepted = [*body["content"]]
+        required = {"required": True} if body.get("required") else {}
+        parameters.insert(
+            0, {"name": "body", "in": "body", **required, "schema": body["content"][accepted[0]]["schema"]}
+        )
+    members["consumes"] = accepted
+    members["produces"] = produced
+    members["schemes"] = ["https"]
+    members["responses"] = {code: _response(response) for code, response in operation["responses"].items()}
+    return {**members, "parameters": parameters} if parameters else members
+
+
+def _parameter(parameter: Json) -> Json:
+    return {**{name: value for name, value in parameter.items() if name != "schema"}, **parameter["schema"]}
+
+
+def _response(response: Json) -> Json:
+    content = next(iter(response.get("content", {}).values()), None)
+    return {"description": response["description"], **({"schema": content["schema"]} if content else {})}
 
 
 def _as_v2(schema: Any) -> Any:
@@ -46,50 +83,3 @@ def _as_v2(schema: Any) -> Any:
         unread = ("items", "properties", "type") if nullable else ("items", "properties")
         return {name: value for name, value in members.items() if name not in unread}
     return members
-
-
-def to_protobuf(document: Json) -> bytes:
-    """Encode a document as gnostic's message `openapi.v2.Document`."""
-    info = _field(1, document["info"]["title"]) + _field(2, document["info"]["version"])
-    definitions = _field(_DEFINITIONS, _named(document["definitions"]))
-    return _field(_SWAGGER, document["swagger"]) + _field(_INFO, info) + definitions
-
-
-def _schema(schema: Json) -> bytes:
-    fields = [_field(number, schema[name]) for name, number in _TEXTS.items() if schema.get(name)]
-    fields += [_field(_REQUIRED, name) for name in schema.get("required", ())]
-    fields += [_field(_ENUM, _yaml(value)) for value in schema.get("enum", ())]
-    additional = schema.get("additionalProperties")
-    if isinstance(additional, dict):
-        fields.append(_field(_ADDITIONAL, _field(1, _schema(additional))))
-    if "type" in schema:
-        fields.append(_field(_TYPE, _field(1, schema["type"])))
-    if isinstance(schema.get("items"), dict):
-        fields.append(_field(_ITEMS, _field(1, _schema(schema["items"]))))
-    if "properties" in schema:
-        fields.append(_field(_PROPERTIES, _named(schema["properties"])))
-    for name, value in schema.items():
-        if name.startswith("x-"):
-            fields.append(_field(_EXTENSION, _field(1, name) + _field(2, _yaml(value))))
-    return b"".join(fields)
-
-
-def _named(schemas: Mapping[str, Json]) -> bytes:
-    return b"".join(_field(1, _field(1, name) + _field(2, _schema(schema))) for name, schema in schemas.items())
-
-
-def _yaml(value: Any) -> bytes:
-    return _field(2, _encode(value))  # JSON is YAML
-
-
-def _field(number: int, value: str | bytes) -> bytes:
-    data = value.encode() if isinstance(value, str) else value
-    return _varint(number << 3 | 2) + _varint(len(data)) + data
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*out, value))

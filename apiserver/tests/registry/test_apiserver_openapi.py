@@ -193,6 +193,71 @@ def test_second_version_of_openapi_defines_all_kinds(openapi: OpenAPI) -> None:
     assert b'[{"group":"apps","kind":"Deployment","version":"v1"}]' in packed
 
 
+FOO_PATH = f"/apis/{GROUP}/v1/namespaces/{{namespace}}/foos/{{name}}"
+
+
+def test_second_version_of_openapi_has_the_paths_of_the_third(openapi: OpenAPI) -> None:
+    paths = json.loads(openapi.v2_document(protobuf=False))["paths"] if openapi.index() else {}
+    third = {path for name in openapi.index()["paths"] for path in json.loads(openapi.document(name) or b"")["paths"]}
+    assert paths.keys() == third
+    for path, kind in (
+        ("/api/v1/namespaces/{namespace}/pods/{name}", {"group": "", "kind": "Pod", "version": "v1"}),
+        (FOO_PATH, {"group": GROUP, "kind": "Foo", "version": "v1"}),
+    ):
+        patch = paths[path]["patch"]
+        assert patch["x-kubernetes-group-version-kind"] == kind
+        assert {"name": "dryRun", "in": "query", "type": "string", "uniqueItems": True} in patch["parameters"]
+        assert "application/apply-patch+yaml" in patch["consumes"]
+        assert "requestBody" not in patch
+        assert {"name", "namespace"} <= {parameter["name"] for parameter in paths[path]["parameters"]}
+    (body,) = (each for each in paths[FOO_PATH]["put"]["parameters"] if each["in"] == "body")
+    definition = {"$ref": "#/definitions/io.k8s.samplecontroller.v1.Foo"}
+    assert body == {"name": "body", "in": "body", "required": True, "schema": definition}
+    assert paths[FOO_PATH]["get"]["responses"]["200"] == {"description": "OK", "schema": definition}
+    assert paths["/apis/"]["get"]["consumes"] == paths["/apis/"]["get"]["produces"]
+
+
+def fields_of(data: bytes) -> dict[int, list[Any]]:
+    """Return the fields of a message of protobuf: numbers, and bytes of texts and messages."""
+    fields: dict[int, list[Any]] = {}
+    position = 0
+
+    def varint() -> int:
+        nonlocal position
+        value = shift = 0
+        while True:
+            position, byte = position + 1, data[position]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    while position < len(data):
+        key = varint()
+        value: Any = varint()
+        if key & 7 == 2:
+            position, value = position + value, data[position : position + value]
+        fields.setdefault(key >> 3, []).append(value)
+    return fields
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"), [(FOO_PATH, "Foo"), ("/apis/apps/v1/namespaces/{namespace}/deployments/{name}", "Deployment")]
+)
+def test_old_kubectl_finds_that_patches_can_be_dry_runs(openapi: OpenAPI, path: str, kind: str) -> None:
+    openapi.index()
+    named = [fields_of(item) for item in fields_of(fields_of(openapi.v2_document(protobuf=True))[8][0])[2]]
+    (item,) = (fields_of(each[2][0]) for each in named if each[1] == [path.encode()])
+    patch = fields_of(item[8][0])
+    extensions = {fields_of(each)[1][0]: fields_of(fields_of(each)[2][0])[2][0] for each in patch[13]}
+    assert json.loads(extensions[b"x-kubernetes-group-version-kind"])["kind"] == kind
+    parameters = [fields_of(fields_of(each)[1][0]) for each in patch[8]]
+    queries = [fields_of(fields_of(each[2][0])[3][0]) for each in parameters if 2 in each]
+    assert [b"dryRun"] in [query[4] for query in queries]
+    assert {4: [b"dryRun"], 2: [b"query"], 6: [b"string"], 20: [1]} in queries
+    assert [fields_of(each[1][0])[2] for each in parameters if 1 in each] == [[b"body"]]
+
+
 @pytest.mark.parametrize(
     ("schema", "expected"),
     [
