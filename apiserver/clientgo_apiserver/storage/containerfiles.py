@@ -44,7 +44,9 @@ class ArchiveReader:
             self._position += _BLOCK + -(-size // _BLOCK) * _BLOCK
 
 
-class _File(NamedTuple):
+class StoredFile(NamedTuple):
+    """A file: its header, and its content, if it has one."""
+
     info: tarfile.TarInfo
     data: memoryview
 
@@ -53,7 +55,7 @@ class ContainerFiles:
     """Files of all simulated containers, at most half a GiB together."""
 
     def __init__(self) -> None:
-        self._containers: dict[ContainerKey, dict[str, _File]] = {}
+        self._containers: dict[ContainerKey, dict[str, StoredFile]] = {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self._containers)} containers>"
@@ -76,7 +78,7 @@ class ContainerFiles:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as opened:
             for member in opened:
                 start, size = member.offset_data, member.size if member.isreg() else 0
-                files[_absolute(posixpath.join(folder, member.name.lstrip("/")))] = _File(
+                files[_absolute(posixpath.join(folder, member.name.lstrip("/")))] = StoredFile(
                     member, view[start : start + size]
                 )
 
@@ -88,20 +90,24 @@ class ContainerFiles:
             return True
         return any(name.startswith(path + "/") for name in files)
 
-    def archive(self, container: ContainerKey, path: str) -> Iterator[bytes]:
-        """Return an archive of a file, or of a folder and all below it, in pieces; raise `FileNotFoundError`."""
-        path, files = _absolute(path), self._containers.get(container, {})
-        below = [name for name in sorted(files) if name == path or name.startswith(path.rstrip("/") + "/")]
+    def members(self, container: ContainerKey, folder: str, name: str) -> list[tuple[str, StoredFile]]:
+        """Return a file of a folder, or a folder and all below it, named as `tar` does; raise `FileNotFoundError`."""
+        path, files = _absolute(posixpath.join(folder, name)).rstrip("/"), self._containers.get(container, {})
+        below = [each for each in sorted(files) if each == path or each.startswith(path + "/")]
         if not below:
-            raise FileNotFoundError(path)
-        return _joined(_blocks([(name.lstrip("/"), files[name]) for name in below]))
+            raise FileNotFoundError(name)
+        return [((name.rstrip("/") + each[len(path) :]).lstrip("/"), files[each]) for each in below]
+
+    def archive(self, members: list[tuple[str, StoredFile]]) -> Iterator[bytes]:
+        """Return an archive of named files in pieces."""
+        return _joined(_blocks(members))
 
 
 def _absolute(path: str) -> str:
     return posixpath.normpath(posixpath.join("/", path))
 
 
-def _blocks(files: list[tuple[str, _File]]) -> Iterator[bytes | memoryview]:
+def _blocks(files: list[tuple[str, StoredFile]]) -> Iterator[bytes | memoryview]:
     for name, (info, data) in files:
         renamed = info.replace(name=name, deep=False)
         renamed.pax_headers = {}

@@ -295,6 +295,41 @@ def test_archive_ends_by_itself_without_an_end_of_the_input(client: Client) -> N
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize(
+    ("words", "names", "errors"),
+    [
+        ("cf - -C /srv/data a", ["a"], ""),
+        ("cf - -C /srv data/a", ["data/a"], ""),
+        ("-cf - -C/srv/data .", ["./a", "./b/c"], ""),
+        ("-c -f - --directory=/srv/data b", ["b/c"], ""),
+        ("--create --file - --directory /srv -- data", ["data/a", "data/b/c"], ""),
+        ("cf - -C /srv/data a -C b c", ["a", "c"], ""),
+        ("cC /srv/data a", ["a"], ""),
+        ("cf - /srv/data/a", ["srv/data/a"], ""),
+        ("cf - -C /srv a", [], "tar: a: Cannot stat: No such file or directory\n"),
+        ("cf - -C /srv/data a none", ["a"], "tar: none: Cannot stat: No such file or directory\n"),
+        ("czf - -C /srv data", [], "tar: option -z is not simulated\n"),
+    ],
+)
+def test_tar_archives_files_of_the_folder_in_its_options(
+    client: Client, words: str, names: list[str], errors: str
+) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name in ("data/a", "data/b/c"):
+            archive.addfile(tarfile.TarInfo(name))
+    connection = client.connect("p/exec?command=tar&command=xf&command=-&command=-C&command=/srv&stdin=1&stderr=1", V4)
+    connection.send_binary(b"\x00" + packed.getvalue())
+    assert json.loads(received(connection)[3]) == SUCCESS
+    query = "&".join(f"command={word}" for word in ("tar", *words.split()))
+    channels = received(client.connect(f"p/exec?{query}&stdout=1&stderr=1", V4))
+    with tarfile.open(fileobj=io.BytesIO(channels.get(1) or bytes(1024))) as archive:
+        assert archive.getnames() == names
+    assert channels.get(2, b"").decode() == errors
+    assert (json.loads(channels[3]) == SUCCESS) is (not errors)
+
+
+@pytest.mark.integration
 def test_invalid_archive_is_an_error_of_tar(client: Client) -> None:
     connection = client.connect("p/exec?command=tar&command=xf&command=-&stdin=1&stderr=1", V4)
     connection.send_binary(b"\x00" + b"x" * 512)

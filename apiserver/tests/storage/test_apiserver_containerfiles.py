@@ -23,7 +23,7 @@ def test_small_files_share_messages_and_large_ones_are_divided() -> None:
     sizes = {**{f"f{number:03}": 10 for number in range(500)}, "large": 5 * PIECE + 1}
     files = ContainerFiles()
     files.extract(CONTAINER, packed(sizes), "/data")
-    pieces = list(files.archive(CONTAINER, "/data"))
+    pieces = list(files.archive(files.members(CONTAINER, "/", "/data")))
     assert {len(piece) for piece in pieces[:-1]} == {PIECE}
     with tarfile.open(fileobj=io.BytesIO(b"".join(pieces))) as archive:
         assert {member.name: member.size for member in archive} == {f"data/{name}": sizes[name] for name in sizes}
