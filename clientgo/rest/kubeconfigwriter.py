@@ -32,6 +32,8 @@ def kubeconfig(
     cluster: dict[str, Any] = {"server": server}
     if ca is not None:
         cluster["certificate-authority-data"] = base64.b64encode(ca).decode()
+    elif server.startswith("http://"):
+        cluster["insecure-skip-tls-verify"] = True  # without it the client of JavaScript refuses plain HTTP
     return {
         "apiVersion": "v1",
         "kind": "Config",

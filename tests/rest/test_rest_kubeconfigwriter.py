@@ -20,6 +20,14 @@ def test_kubeconfig_names_server_and_token(tmp_path: Path) -> None:
     assert document["contexts"][0]["context"] == {"cluster": NAME, "user": NAME, "namespace": "default"}
 
 
+def test_kubeconfig_of_a_server_without_tls_says_so(tmp_path: Path) -> None:
+    path = write_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:1")
+    (cluster,) = yaml.safe_load(path.read_text())["clusters"]
+    assert cluster["cluster"] == {"server": "http://127.0.0.1:1", "insecure-skip-tls-verify": True}
+    path = write_kubeconfig(path, "https://127.0.0.1:1")
+    assert "insecure" not in path.read_text(), "a server with TLS is verified"
+
+
 def test_kubeconfig_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     path = write_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:1")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, TypeVar
 
+from clientgo.internal.gonumbers import json_number
+
 Schema = dict[str, Any]
 RULES = "x-kubernetes-validations"
 R = TypeVar("R")
 
 _MAX_SCHEMAS = 20_000
-_FIRST_EXPONENT = 1e21  # the first float that Go's JSON writes with an exponent
 _INT64 = range(-(2**63), 2**63)
 _CONTAINERS = frozenset((dict, list))
 _CONVERTED = frozenset((dict, list, float, int))
@@ -127,18 +128,14 @@ def whole_numbers(value: Any) -> Any:
         return {field: whole_numbers(child) if type(child) in _CONVERTED else child for field, child in value.items()}
     if kind is list:
         return list(map(whole_numbers, value))
-    return int(value) if kind is float and _is_whole(value) else value
+    return json_number(value) if kind is float else value
 
 
 def has_whole_floats(value: Any) -> bool:
     """Return whether a value has floats that are read back as integers once they are stored."""
     if isinstance(value, dict | list):
         return any(map(has_whole_floats, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, float) and _is_whole(value) and int(value) in _INT64
-
-
-def _is_whole(value: float) -> bool:
-    return value.is_integer() and abs(value) < _FIRST_EXPONENT
+    return isinstance(value, float) and value.is_integer() and int(value) in _INT64
 
 
 def apply_defaults(schema: Schema | None, value: Any, *, root: bool = True, nulls: bool = False) -> Any:

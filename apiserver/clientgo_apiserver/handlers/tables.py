@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
+from clientgo.internal.gonumbers import json_number
 from clientgo.meta import jsonpath
 from clientgo.meta.scheme import Column
 from clientgo_apiserver.gotext import go_float
@@ -26,7 +27,6 @@ INCLUDES = ("None", "Metadata", "Object")
 """The values of the `includeObject` query parameter."""
 
 _SHOWN = ("name", "type", "format", "description", "priority")
-_FIRST_EXPONENT = 1e21  # the first float that Go writes with an exponent
 _CUSTOM_AGE = Column("Age", "date", ".metadata.creationTimestamp", CREATED_DESCRIPTION)
 
 
@@ -117,8 +117,7 @@ def _cell(kind: str, values: list[Any], now: datetime) -> Any:
         return value if isinstance(value, bool) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    is_whole = kind == "integer" or (float(value).is_integer() and abs(value) < _FIRST_EXPONENT)
-    return int(value) if is_whole else value
+    return int(value) if kind == "integer" or isinstance(value, int) else json_number(value)
 
 
 def _go_text(value: Any) -> str:

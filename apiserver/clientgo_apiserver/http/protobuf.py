@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from clientgo.internal.gonumbers import json_number
 from clientgo_apiserver.http.nesting import json_error, value_error
 from clientgo_apiserver.http.protobuf_table import BYTES, FIXED32, FIXED64, VARINT, Message, ProtobufField, find_message
 from clientgo_apiserver.limits import MAX_DEPTH, MAX_NODES
@@ -26,7 +27,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _GO_ZERO_TIME = datetime(1, 1, 1, tzinfo=UTC)
 _TRUNCATED = "unexpected EOF"
 _OVERFLOW = "proto: integer overflow"
-_EXACT_FLOATS = 1e21  # Go writes larger ones with an exponent
 
 _Raw = int | bytes
 
@@ -210,7 +210,7 @@ def _double(raw: _Raw) -> float:
     if value - value != 0:
         raise ValueError(f"unsupported number {value}: JSON has none like it")
     # Go writes 3, not 3.0; so the same object is the same JSON.
-    return int(value) if value.is_integer() and abs(value) < _EXACT_FLOATS else value
+    return json_number(value)
 
 
 def _decode_str(raw: _Raw) -> str:

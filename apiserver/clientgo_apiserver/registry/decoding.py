@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
+from clientgo.internal.gonumbers import json_number
 from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo_apiserver.registry.scalars import DecodeError, Mistyped, base64_value, int_or_string, quantity, time_in
@@ -200,7 +201,7 @@ def _scalar(kind: str) -> Convert:
             if (cls is not int and cls is not float) or not -(1 << bits) <= value < 1 << bits or cls is float:
                 raise Mistyped(value, _GO_TYPES[kind], written=True)
         elif kind == "d" and cls in (int, float):
-            return int(value) if value == int(value) and abs(value) < 1e21 else value
+            return json_number(float(value))
         elif cls is not expected:
             raise Mistyped(value, _GO_TYPES[kind])
         return value

@@ -31,12 +31,23 @@ def spec_text(kube: Kube, number: str) -> bytes:
         ("1e20", b"100000000000000000000"),
         ("100000000000000000000", b"100000000000000000000"),
         ("-1.5e20", b"-150000000000000000000"),
-        ("18446744073709551615", b"18446744073709551616"),
+        ("9223372036854775809", b"9223372036854776000"),
+        ("-9223372036854775809", b"-9223372036854776000"),
+        ("18446744073709551615", b"18446744073709552000"),
+        ("123456789012345678901", b"123456789012345680000"),
         ("1e21", b"1e21"),
     ],
 )
 def test_number_is_written_without_an_exponent_up_to_21_digits(sent: str, stored: bytes) -> None:
     assert spec_text(bars(OPEN), sent) == stored
+
+
+def test_whole_number_of_yaml_that_exceeds_64_bits_is_a_float() -> None:
+    kube = bars(OPEN)
+    body = b"apiVersion: example.com/v1alpha1\nkind: Bar\nmetadata: {name: a}\nspec: {x: 18446744073709551617}\n"
+    assert b'"x":18446744073709552000}' in kube.send("POST", BARS, body, "application/yaml").body
+    applied = kube.send("PATCH", f"{BARS}/b?fieldManager=m", body.replace(b"name: a", b"name: b"), APPLY)
+    assert b'"x":18446744073709552000}' in applied.body
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])

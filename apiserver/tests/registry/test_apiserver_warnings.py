@@ -58,7 +58,10 @@ PORT = [{"containerPort": 80}]
             'metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in v1.16+; use the "p',
         ),
         (pod(imagePullSecrets=[{"name": "s"}, {"name": "s"}]), 'spec.imagePullSecrets[1].name: duplicate name "s"'),
-        (pod(volumes=[{"name": "v", "gitRepo": {"repository": "r"}}]), "spec.volumes[0].gitRepo: deprecated in v1.11"),
+        (
+            pod(volumes=[{"name": "v", "gitRepo": {"repository": "r"}}]),
+            "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+",
+        ),
         (pod(terminationGracePeriodSeconds=-1), "must be >= 0; negative values are invalid and will be treated as 1"),
     ],
     ids=["env", "ports", "host", "fraction", "label", "annotation", "secrets", "volume", "grace"],

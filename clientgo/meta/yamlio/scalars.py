@@ -9,6 +9,7 @@ import math
 import re
 from typing import Any
 
+from clientgo.internal.gonumbers import json_number
 from clientgo.meta.readonly import ReadOnlyDict
 
 _NO_TYPE: Any = object()
@@ -28,7 +29,6 @@ _INTEGER = re.compile(
 _BASES = {"hex": 16, "binary": 2, "octal": 8, "decimal": 10, "signed": 2}
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _DIGITS_OF_64_BITS = 64
-_GO_PRINTS_INTEGERS_BELOW = 1e21
 _TAG = "tag:yaml.org,2002:"
 _TYPES: ReadOnlyDict[str, tuple[type[Any], ...]] = ReadOnlyDict({
     f"{_TAG}bool": (bool,),
@@ -99,8 +99,7 @@ def _float(plain: str, text: str) -> Any:
     value = float(plain)
     if math.isinf(value):
         return text
-    # As in Go's JSON: 1.0 is written as 1.
-    return int(value) if value.is_integer() and abs(value) < _GO_PRINTS_INTEGERS_BELOW else value
+    return json_number(value)
 
 
 def _binary(text: str) -> str:
