@@ -107,6 +107,10 @@ class State:
     next_turn: list[Callable[[], object]] = field(default_factory=list, repr=False)
     # Callbacks that are retried because the store rejected their writes.
     retrying: set[tuple[Callable[..., object], tuple[Any, ...]]] = field(default_factory=set, repr=False)
+    started: float = field(init=False)  # seconds since the epoch
+
+    def __post_init__(self) -> None:
+        self.started = self.clock.time()
 
     def settle(self) -> bool:
         """Run what reacts before the current write is answered; return whether anything did."""

@@ -9,6 +9,7 @@ from typing import Any
 from clientgo.version import KUBERNETES
 from clientgo_apiserver.auth.serviceaccounts import ISSUER
 from clientgo_apiserver.datafiles import read_sections
+from clientgo_apiserver.handlers.zpages import Z_PAGES, z_page
 from clientgo_apiserver.http.messages import (
     JSON,
     HTTPRequest,
@@ -46,7 +47,7 @@ _HEALTH = ("healthz", "livez", "readyz")
 _CHECKS = read_sections(__package__, "health.txt")
 _PAGES = (
     *("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2"),
-    *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version"),
+    *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version", *Z_PAGES),
 )
 _OPENID_CACHING = ("Cache-Control", "public, max-age=3600")
 _V2_PROTOBUF, _V3_PROTOBUF = "proto-openapi.spec.v2", "proto-openapi.spec.v3"
@@ -277,4 +278,6 @@ _HANDLERS: dict[str, Callable[[State, HTTPRequest, list[str]], HTTPResponse | De
     "readyz": _health,
     "version": _version,
     "metrics": _metrics,
+    "flagz": z_page,
+    "statusz": z_page,
 }
