@@ -15,7 +15,7 @@ from clientgo_apiserver.handlers.options import read_number
 from clientgo_apiserver.handlers.reading import get
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse
 from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, not_found
-from clientgo_apiserver.http.upgrades import Upgrade
+from clientgo_apiserver.http.upgrades import Upgrade, reject_spdy
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
@@ -68,6 +68,7 @@ def _run(state: State, pod: Object, container: str, request: HTTPRequest, part: 
     """Return the upgrade to a program of a simulated container (400, 404)."""
     if dig(pod, "status", "phase") != "Running":
         raise ApiFailure(404, "NotFound", f'unable to upgrade connection: container not found ("{container}")')
+    reject_spdy(request)
     if part == "portforward":
         return forward(pod, request)
     if part == "exec":

@@ -76,6 +76,16 @@ class Upgrade:
     status: int = 101
 
 
+def reject_spdy(request: HTTPRequest) -> None:
+    """Reject a client that wants SPDY, of itself or in a WebSocket, and say which clients do not (400)."""
+    wanted = (request.headers.get(name, "").strip() for name in ("upgrade", "sec-websocket-protocol"))
+    if protocol := next((text for text in wanted if text.lower().startswith("spdy/")), ""):
+        raise bad_request(
+            f"protocol {protocol} is not supported: use a client with WebSockets of {V5} or {V4}."
+            " kubectl has them since 1.31, for exec, attach and cp, but not for port-forward"
+        )
+
+
 def choose_protocol(request: HTTPRequest, supported: tuple[str, ...] = (V5, V4, BASE64)) -> str:
     """Return the first subprotocol of the client that is supported (400)."""
     if not request.upgradable:

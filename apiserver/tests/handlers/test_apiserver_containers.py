@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 import websocket
 
 from apiserver.tests.test_apiserver_kubectl import Kubectl
@@ -188,6 +189,7 @@ def test_invalid_message_closes_the_connection(client: Client, message: bytes) -
         ),
         ("p/portforward?ports=0", V4, 400, 'unable to parse "0" as a port'),
         ("p/portforward?ports=80", V5, 400, "unsupported protocols"),
+        ("p/portforward", "SPDY/3.1+portforward.k8s.io", 400, "protocol SPDY/3.1+portforward.k8s.io is not supported"),
         ("other/portforward?ports=80", V4, 400, "'10.0.0.1:80' is not a loopback address with a port"),
         ("invalid/exec?command=a&stdout=1", V5, 400, f"annotation {EXEC}: expected a YAML list of rules"),
     ],
@@ -197,6 +199,16 @@ def test_refused_connection_has_a_status(client: Client, path: str, protocol: st
         client.connect(path, protocol)
     assert refused.value.status_code == code
     assert message in json.loads(refused.value.resp_body or b"")["message"]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("part", ["exec?command=a&stdout=1", "attach?stdout=1", "portforward"])
+def test_client_that_needs_spdy_is_told_so(server: ApiServer, part: str) -> None:
+    headers = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1", "X-Stream-Protocol-Version": "v4.channel.k8s.io"}
+    with urllib3.PoolManager(retries=False, timeout=10) as http:
+        response = http.request("POST", f"{server.url}{PODS}/p/{part}", headers=headers)
+    assert response.status == 400
+    assert response.json()["message"].startswith("protocol SPDY/3.1 is not supported: use a client with WebSockets")
 
 
 @pytest.mark.integration
