@@ -146,9 +146,8 @@ def test_each_read_and_write_shows_what_the_webhook_does_by_now(kube: Kube, hook
     assert [item["metadata"]["labels"] for item in kube.ok("GET", sites("v2"))["items"]] == [{"moved": "yes"}]
     hook.answers = {"/convert": partial(_same, b"garbage")}
     writes = (("PUT", read, "application/json"), ("PATCH", {"spec": {"port": 2}}, MERGE), ("DELETE", None, ""))
-    reads = (("GET", None, ""),)
-    for method, body, content_type in (*reads, *writes):
-        failed = kube.refused(500, method, url, *([body, content_type] if body else []))
+    for method, body, content_type in (("GET", None, ""), *writes):
+        failed = kube.refused(500, method, url, body, content_type or "application/json")
         assert "conversion webhook for example.com/v1, Kind=Site failed" in failed["message"]
     assert kube.refused(500, "GET", f"{sites('v2')}?resourceVersion=0")["code"] == 500
     assert kube.ok("PATCH", f"{sites('v1')}/a", {"spec": {"address": "b:1"}}, MERGE)["spec"] == {"address": "b:1"}

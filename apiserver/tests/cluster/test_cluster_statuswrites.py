@@ -31,9 +31,8 @@ def test_generation_of_a_deployment_counts_the_changes_of_its_user_only(cluster:
     cluster.deployment(replicas=2)
     cluster.step(times=3)
     assert observed(cluster.get(DEPLOYMENTS)) == (1, 1, "1")
-    for number, change in enumerate(
-        ({"replicas": 3}, {"template": pod_template("w", "i2")}, {"template": pod_template("w", "i")}), 2
-    ):
+    changes: list[Object] = [{"replicas": 3}, *({"template": pod_template("w", image)} for image in ("i2", "i"))]
+    for number, change in enumerate(changes, 2):
         cluster.change(DEPLOYMENTS, **change)
         cluster.step(times=9)
         assert observed(cluster.get(DEPLOYMENTS)) == (number, number, ("1", "1", "1", "2", "3")[number])
