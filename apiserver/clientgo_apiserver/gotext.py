@@ -1,15 +1,6 @@
-"""Numbers in the text forms of Go, which options, messages, tables and CEL share."""
+"""Numbers in options of requests as Go parses them, and the words of its parser of quantities."""
 
 _MAX_DIGITS = 21  # more than a number of 64 bits has
-
-
-def go_float(value: float) -> str:
-    """Format a float like Go's %v: shortest digits, with an exponent for large and small values."""
-    if value == int(value) and abs(value) < 1e6:
-        return str(int(value))
-    if 1e-4 <= abs(value) < 1e6:
-        return repr(value)
-    return next(text for text in (f"{value:.{digits}e}" for digits in range(18)) if float(text) == value)
 
 
 def parse_int(text: str) -> int:

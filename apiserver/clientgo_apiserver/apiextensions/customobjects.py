@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
+from clientgo.meta.gotext import go_float
 from clientgo_apiserver.apiextensions.embedded import embedded_errors, has_embedded
 from clientgo_apiserver.apiextensions.listtypes import has_keyed_lists, list_errors
 from clientgo_apiserver.apiextensions.schema import NOWHERE, conforms, schema_errors
 from clientgo_apiserver.apiextensions.structural import cached_by_identity, has_rules
-from clientgo_apiserver.gotext import go_float
 from clientgo_apiserver.http.status import Cause, invalid_value
 from clientgo_apiserver.resources import Object, Resource
 

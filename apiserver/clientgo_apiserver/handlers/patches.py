@@ -13,12 +13,13 @@ from clientgo.meta.apply.mergerules import ENTRIES, MergeRule
 from clientgo.meta.apply.pruning import VersionView
 from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
 from clientgo.meta.apply.serverside import apply as apply_config
-from clientgo.meta.patches import PatchError, UnmergeablePatch, jsonpatch, strategic
+from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch, jsonpatch
+from clientgo.meta.patches.strategic import Merger
 from clientgo_apiserver.apiextensions.structural import cached_by_identity
-from clientgo_apiserver.http.gojson import go_map, json_type
+from clientgo_apiserver.http.gojson import json_type
 from clientgo_apiserver.http.status import ApiFailure, bad_request
 from clientgo_apiserver.limits import MAX_OPERATIONS
-from clientgo_apiserver.registry.gotypes import ATOMIC, cached_rules, rules_of_kind, zero_value
+from clientgo_apiserver.registry.gotypes import ATOMIC, cached_rules, check_field, rules_of_kind, zero_value
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import Conversions, in_version, versions_of
 from clientgo_apiserver.resources import Resource
@@ -126,9 +127,7 @@ def json_patch(target: Object, operations: Any) -> Any:
     try:
         return jsonpatch.apply(target, operations)
     except PatchError as error:
-        # kube-apiserver does not return the operation's message.
-        message = "the server rejected our request due to an error in our request"
-        raise ApiFailure(422, "Invalid", message, details={}) from error
+        raise _failure_of(error) from error
 
 
 def decoded_operations(value: Any) -> list[Object]:
@@ -151,15 +150,25 @@ def decoded_operations(value: Any) -> list[Object]:
     return value
 
 
-def strategic_merge_patch(target: Object, patch: Any, rules: MergeRules) -> Any:
-    """Return `target` with a strategic merge patch applied by the kind's merge rules (400)."""
+def strategic_merge_patch(target: Object, patch: Object, resource: Resource) -> Object:
+    """Return `target` with a strategic merge patch applied by the kind's merge rules, which consumes it (400, 500)."""
+    api_version, kind = resource.api_version, resource.kind
     try:
-        return strategic.apply(target, patch, rules)
-    except UnmergeablePatch as error:
-        # Not a client's error for a real server either.
-        raise ApiFailure(500, "", error.template.format(*map(go_map, error.values))) from error
+        return Merger(rules_of(resource), partial(check_field, api_version, kind)).merge(target, patch)
     except PatchError as error:
-        raise bad_request(str(error)) from error
+        raise _failure_of(error) from error
+
+
+def _failure_of(error: PatchError) -> ApiFailure:
+    """Return the failure of a patch that cannot be applied (400, 422, 500)."""
+    if isinstance(error, InvalidDirective):
+        return bad_request(str(error))
+    if isinstance(error, UnmergeablePatch):
+        # Not a client's error for a real server either.
+        return ApiFailure(500, "", str(error))
+    # kube-apiserver does not return the operation's message.
+    message = "the server rejected our request due to an error in our request"
+    return ApiFailure(422, "Invalid", message, details={})
 
 
 def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *, force: bool, time: str) -> Applied:

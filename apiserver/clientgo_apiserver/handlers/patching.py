@@ -5,6 +5,7 @@ from typing import Any
 
 from clientgo.meta.apply.comparison import UntypedObject
 from clientgo.meta.apply.managedfields import UnknownVersion
+from clientgo.meta.gotext import go_map
 from clientgo.meta.patches import mergepatch
 from clientgo_apiserver.apiextensions.structural import whole_numbers
 from clientgo_apiserver.handlers.patches import (
@@ -17,7 +18,7 @@ from clientgo_apiserver.handlers.patches import (
 )
 from clientgo_apiserver.handlers.writes import Write, check_name, name_required, read_metadata
 from clientgo_apiserver.http.decode import is_earlier, media_type, no_conversion, parse_json, parse_yaml
-from clientgo_apiserver.http.gojson import go_map, json_type, patched_text
+from clientgo_apiserver.http.gojson import json_type, patched_text
 from clientgo_apiserver.http.nesting import value_error
 from clientgo_apiserver.http.status import (
     ApiFailure,
@@ -39,12 +40,12 @@ APPLY_PATCH = "application/apply-patch+yaml"
 def patched(write: Write, old: Object, kind: str, body: bytes) -> Object:
     """Return the object that a patch makes of `old`, with normalized metadata; errors name the patch (400, 422)."""
     value = read_patch(kind, body)
+    if kind != JSON_PATCH:
+        write.find_duplicates(body, value)
     new = patched_object(write.resource, old, kind, value)
     strategic = kind == STRATEGIC_PATCH
     write.patch = lambda: go_map(value) if strategic else patched_text(new, old)
     write.strategic = strategic
-    if kind != JSON_PATCH:
-        write.find_duplicates(body, value)
     _check_kind(write, new)
     meta = new.get("metadata")
     if meta is not old["metadata"]:
@@ -105,7 +106,7 @@ def patched_object(resource: Resource, current: Object, kind: str, value: Any) -
         mismatch = f"json: cannot unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
         raise bad_request(mismatch if kind == STRATEGIC_PATCH else f"error decoding patch: {mismatch}")
     elif kind == STRATEGIC_PATCH:
-        patched = strategic_merge_patch(current, value, rules_of(resource))
+        patched = strategic_merge_patch(current, value, resource)
     else:
         patched = mergepatch.apply(current, value)
     if not isinstance(patched, dict):

@@ -101,17 +101,6 @@ def patched_text(value: Any, before: Any) -> str:
     return "{" + ",".join(members) + "}"
 
 
-def go_map(value: Any) -> str:
-    """Format a value like Go's %+v: `map[a:1 b:[x y]]`."""
-    if isinstance(value, dict):
-        return "map[" + " ".join(f"{key}:{go_map(value[key])}" for key in sorted(value)) + "]"
-    if isinstance(value, list):
-        return "[" + " ".join(go_map(item) for item in value) + "]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "<nil>" if value is None else str(value)
-
-
 def duplicate_yaml_keys(body: bytes) -> list[str]:
     """Return the error of the keys that occur twice in one map of a YAML document, if there are any."""
     errors: list[str] = []

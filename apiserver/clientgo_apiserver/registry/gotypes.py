@@ -3,6 +3,7 @@
 Go writes the fields of a built-in kind in the order of its struct, and custom resources, which are maps, by name.
 """
 
+import json
 import types
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,6 +14,7 @@ import msgspec
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, field_rule
+from clientgo.meta.patches import UnmergeablePatch
 from clientgo_apiserver.http import protobuf
 from clientgo_apiserver.http.largejson import decode_large
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
@@ -29,6 +31,7 @@ _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 _encode_deterministic = msgspec.json.Encoder(order="deterministic").encode
 _HEAD = (("kind", Any), ("apiVersion", Any))
+_TYPE_META = frozenset(dict(_HEAD))
 
 
 def encode(obj: Object) -> bytes:
@@ -76,6 +79,38 @@ def _rule_of_kind(api_version: str, kind: str, path: FieldPath) -> MergeRule | N
         rule = ATOMIC if atomic else field_rule(message.name, name, field.type) or (ENTRIES if field.mapped else None)
         message, in_map = field.message, field.mapped
     return rule if rule is None or message is None else _with_key_defaults(rule, message)
+
+
+def check_field(api_version: str, kind: str, path: FieldPath, merged_as: type) -> None:
+    """Check that a kind has a field that a strategic merge patch can merge as a dict or a list.
+
+    Raises:
+        UnmergeablePatch: it has not, in the words of Go's lookup of fields.
+    """
+    *parents, name = path
+    owner, mapped, pointer = find_message(api_version, kind), False, False
+    for parent in parents:
+        if owner is None or mapped:
+            owner, mapped, pointer = owner and owner.fields[2].message, False, False
+        elif (field := fields_by_name(owner).get(parent)) is not None:
+            owner, mapped, pointer = field.message, field.mapped, field.pointer
+        else:
+            owner = None
+    if owner is None or (not parents and name in _TYPE_META):
+        return
+    if mapped:
+        raise UnmergeablePatch("merging an object in json but data type is not struct, instead is: map")
+    field = None if owner.name in OPAQUE else _fields_ignoring_case(owner).get(name.lower())
+    if field is None:
+        text = json.dumps(name, ensure_ascii=False)
+        raise UnmergeablePatch(f"unable to find api field in struct {owner.name} for the json field {text}")
+    if merged_as is list and not (field.repeated or field.pointer or field.type == "y"):
+        raise UnmergeablePatch(f"expected slice or array type, but got: {'ptr' if pointer else 'struct'}")
+
+
+@cache
+def _fields_ignoring_case(message: Message) -> dict[str, ProtobufField]:
+    return {name.lower(): field for name, field in fields_by_name(message).items()}
 
 
 def _with_key_defaults(rule: MergeRule, item: Message) -> MergeRule:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, items, show
 from clientgo.meta.apply.mergerules import MergeRule
-from clientgo_apiserver.http.gojson import go_map
+from clientgo.meta.gotext import go_map
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo_apiserver.registry.gotypes import OPAQUE, fields_by_name
 from clientgo_apiserver.resources import Object, Resource

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo_apiserver.gotext import go_float
-from clientgo_apiserver.http.gojson import duplicate_fields, explain, go_map, summarize
+from clientgo.meta.gotext import go_float, go_map
+from clientgo_apiserver.http.gojson import duplicate_fields, explain, summarize
 from clientgo_apiserver.http.messages import Target, negotiate, parse_path
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.names import generate, label_value_errors, qualified_errors

@@ -19,7 +19,9 @@ class MergeRule:
     patch_key: str = ""
     """Strategic merge: the key of items; empty if items are not objects or the list is replaced."""
     merge: bool = False
-    """Strategic merge: merge with the existing value, or replace it."""
+    """Strategic merge: merge a list with the existing one, or replace it."""
+    replace: bool = False
+    """Strategic merge: replace an object, or merge it with the existing one."""
     retain_keys: bool = False
     """Strategic merge: remove fields that the patch's `$retainKeys` does not list (unions such as volumes)."""
     list_type: str = ""
@@ -42,7 +44,8 @@ class MergeRule:
             out["x-kubernetes-list-type"] = self.list_type
         if self.patch_key:
             out["x-kubernetes-patch-merge-key"] = self.patch_key
-        strategy = ",".join(name for name, on in (("merge", self.merge), ("retainKeys", self.retain_keys)) if on)
+        strategies = (("merge", self.merge), ("replace", self.replace), ("retainKeys", self.retain_keys))
+        strategy = ",".join(name for name, on in strategies if on)
         if strategy:
             out["x-kubernetes-patch-strategy"] = strategy
         return out
@@ -153,6 +156,7 @@ _ROWS: dict[str, dict[str, MergeRule]] = {
         "ValidatingAdmissionPolicy", "PriorityLevelConfiguration", "ServiceCIDR",
     )},
     "CSINodeSpec": {"drivers": _NAME},
+    "PodDisruptionBudgetSpec": {"selector": MergeRule(replace=True, list_type="atomic")},
     "JobStatus": {"conditions": MergeRule(patch_key="type", merge=True, list_type="atomic")},
     **{f"{kind}Status": {"conditions": _TYPE} for kind in (
         "DaemonSet", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Namespace", "Service",

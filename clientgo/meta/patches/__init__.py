@@ -1,21 +1,19 @@
 """Patches of the Kubernetes API on plain JSON values: JSON Patch, JSON Merge Patch and strategic merge patch.
 
-All functions are pure: arguments are not changed, and results share the parts that were not touched.
+All functions are pure, unless they say otherwise: arguments are not changed, and results share the parts that were not
+touched.
 """
 
-from typing import Any
-
-__all__ = ["PatchError", "UnmergeablePatch"]
+__all__ = ["InvalidDirective", "PatchError", "UnmergeablePatch"]
 
 
 class PatchError(ValueError):
-    """A patch that cannot be applied to this value; the message says what is wrong."""
+    """A patch that cannot be applied to this value; the message says what is wrong. A server answers 422."""
+
+
+class InvalidDirective(PatchError):
+    """A strategic merge patch with a malformed directive. A server answers 400."""
 
 
 class UnmergeablePatch(PatchError):
-    """A strategic merge patch that contradicts the rules of its kind or itself: a template with values."""
-
-    def __init__(self, template: str, *values: Any) -> None:
-        super().__init__(template.format(*values))
-        self.template = template
-        self.values = values
+    """A strategic merge patch that contradicts the rules of its kind or itself, in Go's words; a server answers 500."""

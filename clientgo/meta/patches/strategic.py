@@ -1,158 +1,223 @@
 """Strategic merge patch: lists of built-in kinds merge by key, and `$patch` directives say what merging cannot.
 
-Directives: `$patch: replace|delete|merge` in a map or a list item, `$retainKeys`, `$deleteFromPrimitiveList/<field>`
-and `$setElementOrder/<field>`.
+Directives: `$patch: replace|delete` in a map or a list item, `$retainKeys`, `$deleteFromPrimitiveList/<field>` and
+`$setElementOrder/<field>`. They are obeyed in the server's order: those of the whole map, the keys to retain, ordered
+lists, deletions, and then the other fields. What the target lacks is not merged but taken, without the parts that have
+a `$patch`.
 """
 
-from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import MergeRule
-from clientgo.meta.jsonvalues import canonical
-from clientgo.meta.patches import PatchError, UnmergeablePatch
+from clientgo.meta.jsonvalues import Json
+from clientgo.meta.patches import InvalidDirective, UnmergeablePatch
+from clientgo.meta.patches.mergelists import (
+    DIRECTIVE,
+    Places,
+    check_order,
+    in_order,
+    item_type,
+    merge_scalars,
+    mistyped,
+    name_of,
+    obey_directives,
+    type_of,
+    unknown_directive,
+    without_scalars,
+)
 
-_DELETE = "$deleteFromPrimitiveList/"
-_ORDER = "$setElementOrder/"
-_DELETED: Any = object()
+Object = dict[str, Any]
+FieldCheck = Callable[[FieldPath, type], None]
+"""Check that a kind has a field that merges as a dict or a list; raises UnmergeablePatch."""
+
+_RETAIN = "$retainKeys"
+_DELETE = "$deleteFromPrimitiveList"
+_ORDER = "$setElementOrder"
+_NO_RULE = MergeRule()
+_ABSENT: Any = object()
 
 
-def apply(target: Any, patch: Any, rules: MergeRules, path: FieldPath = ()) -> Any:
+def apply(target: Object, patch: Object, rules: MergeRules) -> Object:
     """Return `target` with the patch merged in by the merge rules of its kind.
 
     Raises:
-        PatchError: a directive is unknown or a list item lacks its merge key.
+        PatchError: a directive is malformed, or the patch does not fit the rules or the target.
     """
-    if not isinstance(patch, dict):
-        return patch
-    directive = patch.get("$patch")
-    if directive == "replace":
-        return {field: value for field, value in patch.items() if field != "$patch"}
-    if directive == "delete":
-        return {}
-    if directive not in (None, "merge"):
-        raise UnmergeablePatch("unknown patch type: {} in map: {}", directive, patch)
-    merged = dict(target) if isinstance(target, dict) else {}
-    retained = patch.get("$retainKeys")
-    if retained is not None:
-        _check_list(retained, "retainKeys")
-        merged = {field: value for field, value in merged.items() if field in retained}
-    _remove_primitives(merged, patch)
-    for field, value in patch.items():
-        if field.startswith("$"):
-            continue
+    return Merger(rules).merge(target, deepcopy(patch))
+
+
+def _any_field(path: FieldPath, kind: type) -> None:
+    """Accept every field."""
+
+
+class Merger:
+    """Merging of patches into objects of one kind.
+
+    A patch is consumed: directives that were obeyed, and lists that were merged in order, are removed from it. This is
+    how a server shows the patch in later errors.
+    """
+
+    def __init__(self, rules: MergeRules, check: FieldCheck = _any_field) -> None:
+        self._rules = rules
+        self._check = check
+
+    def merge(self, target: Object, patch: Object, path: FieldPath = ()) -> Object:
+        """Return the map `target` at this path with the patch merged in.
+
+        Raises:
+            PatchError: a directive is malformed, or the patch does not fit the rules or the target.
+        """
+        if DIRECTIVE in patch:
+            return _replacement(patch)
+        merged = dict(target)
+        _retain_keys(merged, patch)
+        for directive in [name for name in patch if name.startswith(_ORDER)]:
+            self._merge_in_order(merged, patch, directive, path)
+        for name in sorted(patch, key=lambda name: not name.startswith(_DELETE)):
+            deletes = name.startswith(_DELETE)
+            field = (_field_of(name, _DELETE, "primitive list") or name) if deletes else name
+            self._merge_field(merged, patch[name], (*path, field), deletes=deletes)
+        return merged
+
+    def _merge_field(self, merged: Object, value: Json, path: FieldPath, *, deletes: bool) -> None:
+        field = path[-1]
+        current = merged.get(field, _ABSENT)
         if value is None:
             merged.pop(field, None)
+        elif type_of(current) is not type_of(value):
+            if not deletes:
+                _drop_nulls(value)
+                if _has_directive(value):
+                    merged.pop(field, None)
+                else:
+                    merged[field] = _without_directives(value)
+        elif isinstance(value, dict):
+            self._check(path, dict)
+            merged[field] = value if self._rule(path).replace else self.merge(current, value, path)
+        elif isinstance(value, list):
+            self._check(path, list)
+            merged[field], _ = self._merge_list(current, value, path, deletes=deletes)
         else:
-            merged[field] = _member(merged.get(field), value, rules, (*path, field))
-    _order_members(merged, patch, target if isinstance(target, dict) else {}, (rules, path))
-    return merged
+            merged[field] = value
 
+    def _rule(self, path: FieldPath) -> MergeRule:
+        return self._rules(path) or _NO_RULE
 
-def _member(target: Any, value: Any, rules: MergeRules, path: FieldPath) -> Any:
-    if isinstance(value, list):
-        rule = rules(path)
-        if rule is None or not rule.merge or not isinstance(target, list):
-            return _plain(value)
-        return _merge_list(target, value, rule, (rules, path))
-    return apply(target, value, rules, path)
+    def _merge_list(
+        self, current: list[Json], items: list[Json], path: FieldPath, *, deletes: bool = False
+    ) -> tuple[list[Json], list[Json]]:
+        """Return the merged list, and the list whose order decides about items that the patch does not order."""
+        rule = self._rule(path)
+        if not (rule.merge or deletes):
+            return items, current
+        if not current and not items:
+            return current, current
+        if item_type(current, items) is not dict:
+            return (without_scalars if deletes else merge_scalars)(current, items), current
+        key = rule.patch_key
+        if not key:
+            raise UnmergeablePatch("cannot merge lists without merge key for struct")
+        kept, items = obey_directives(current, items, key)
+        merged = self._merge_items(kept, items, key, path)
+        # As in the server's memory, new items take the places of deleted ones.
+        return in_order(merged, items, kept, key, dict), merged[: len(current)]
 
+    def _merge_items(self, kept: list[Object], items: list[Object], key: str, path: FieldPath) -> list[Object]:
+        merged, places = list(kept), Places(kept, key)
+        for item in items:
+            name_of(item, key)
+            place = places.find(item)
+            if place is None:
+                places.append(item)
+                merged.append(item)
+            else:
+                merged[place] = self.merge(merged[place], item, path)
+        return merged
 
-def _merge_list(
-    target: list[Any], patch: list[Any], rule: MergeRule, position: tuple[MergeRules, FieldPath]
-) -> list[Any]:
-    if not rule.patch_key:
-        present = set(map(canonical, target))
-        return _ordered([*target, *(value for value in patch if canonical(value) not in present)], patch, target)
-    if any(isinstance(item, dict) and item.get("$patch") == "replace" and len(item) == 1 for item in patch):
-        return [_plain(item) for item in patch if item.get("$patch") != "replace"]
-    key, merged = rule.patch_key, list(target)
-    places = defaultdict[bytes, deque[int]](deque)  # of the items with each key
-    for at, name in enumerate(_names(merged, key)):
-        places[canonical(name)].append(at)
-    for item in patch:
-        if not isinstance(item, dict) or key not in item:
-            raise UnmergeablePatch("map: {} does not contain declared merge key: {}", item, key)
-        index = places[canonical(item[key])]
-        if item.get("$patch") == "delete":
-            if index:
-                merged[index.popleft()] = _DELETED
-        elif not index:
-            index.append(len(merged))
-            merged.append(apply({}, item, *position))
+    def _merge_in_order(self, merged: Object, patch: Object, directive: str, path: FieldPath) -> None:
+        """Merge the list that a `$setElementOrder` is for, and remove both from the patch."""
+        order = patch.pop(directive)
+        if not isinstance(order, list):
+            raise mistyped([], order)
+        field = _field_of(directive, _ORDER, "setElementOrder list")
+        present = [value for each in (merged, patch) if (value := each.get(field, _ABSENT)) is not _ABSENT]
+        for value in present:
+            if not isinstance(value, list):
+                raise mistyped([], value)
+        path = (*path, field)
+        self._check(path, list)
+        key = self._rule(path).patch_key
+        check_order(patch.get(field, []), order, key)
+        if not present:
+            return
+        before = merged.get(field, [])
+        if field not in patch:
+            result = before
+        elif field not in merged:
+            result = _without_directives(patch[field])
         else:
-            merged[index[0]] = apply(merged[index[0]], item, *position)
-    remaining = [item for item in merged if item is not _DELETED]
-    return _ordered(remaining, _names(patch, key), _names(target, key), key)
+            result, before = self._merge_list(before, patch[field], path)
+        merged[field] = in_order(result, order, before, key, item_type(*present))
+        patch.pop(field, None)
 
 
-def _remove_primitives(merged: dict[str, Any], patch: dict[str, Any]) -> None:
-    for field, values in patch.items():
-        if field.startswith(_DELETE):
-            _check_list(values, "primitive list")
-            name = field[len(_DELETE) :]
-            removed = set(map(canonical, values))
-            merged[name] = [value for value in merged.get(name) or () if canonical(value) not in removed]
+def _replacement(patch: Object) -> Object:
+    directive = patch[DIRECTIVE]
+    if directive == "replace":
+        del patch[DIRECTIVE]
+        return patch
+    if directive == "delete":
+        return {}
+    raise unknown_directive(patch)
 
 
-def _order_members(
-    merged: dict[str, Any], patch: dict[str, Any], target: dict[str, Any], position: tuple[MergeRules, FieldPath]
-) -> None:
-    rules, path = position
-    for field, order in patch.items():
-        if not field.startswith(_ORDER) or not isinstance(merged.get(field[len(_ORDER) :]), list):
-            continue
-        _check_list(order, "setElementOrder list")
-        name = field[len(_ORDER) :]
-        rule = rules((*path, name))
-        key = rule.patch_key if rule is not None else ""
-        _check_order(patch.get(name), order, key)
-        merged[name] = _ordered(merged[name], _names(order, key), _names(target.get(name) or (), key), key)
+def _retain_keys(merged: Object, patch: Object) -> None:
+    """Obey `$retainKeys`: remove the fields that it does not list."""
+    if _RETAIN not in patch:
+        return
+    keys = patch.pop(_RETAIN)
+    sets = [name for name, value in patch.items() if value is not None and not name.startswith((_DELETE, _ORDER))]
+    if not isinstance(keys, list) or any(isinstance(key, dict | list) for key in keys):
+        raise InvalidDirective("invalid patch format of retainKeys")
+    retained = {key for key in keys if isinstance(key, str)}
+    if not retained.issuperset(sets):
+        raise InvalidDirective("invalid patch format of retainKeys")
+    for name in merged.keys() - retained:
+        del merged[name]
 
 
-def _check_order(items: Any, order: list[Any], key: str) -> None:
-    """Check that the items of a patch occur in the order that it gives for its list."""
-    present = [item for item in items or () if not (isinstance(item, dict) and item.get("$patch") == "delete")]
-    ordered = map(canonical, _names(order, key))
-    if not all(canonical(name) in ordered for name in _names(present, key)):
-        template = "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n"
-        raise UnmergeablePatch(template, present, order)
+def _field_of(directive: str, prefix: str, what: str) -> str:
+    """Return the field that a directive is for."""
+    head, slash, field = directive.partition("/")
+    if head != prefix or not slash:
+        raise InvalidDirective(f"invalid patch format of {what}")
+    return field
 
 
-def _names(items: Iterable[Any], key: str) -> list[Any]:
-    return [item.get(key) if isinstance(item, dict) else item for item in items]
-
-
-def _ordered(items: list[Any], order: list[Any], before: list[Any], key: str = "") -> list[Any]:
-    """Sort items as listed; others come behind a listed one unless they were `before` it in the target."""
-    places, earlier = _places(order), _places(before)
-    named = [(canonical(name), item) for name, item in zip(_names(items, key), items, strict=True)]
-    listed = deque(sorted((pair for pair in named if pair[0] in places), key=lambda pair: places[pair[0]]))
-    unordered = deque(pair for pair in named if pair[0] not in places)
-    result = []
-    while listed and unordered:
-        first, second = unordered[0][0], listed[0][0]
-        ahead = first in earlier and second in earlier and earlier[first] < earlier[second]
-        result.append((unordered if ahead else listed).popleft())
-    return [item for _, item in (*result, *listed, *unordered)]
-
-
-def _places(values: list[Any]) -> dict[bytes, int]:
-    """Return the position of the first of each value."""
-    return {canonical(value): index for index, value in reversed([*enumerate(values)])}
-
-
-def _check_list(value: Any, what: str) -> None:
-    if not isinstance(value, list):
-        raise PatchError(f"invalid patch format of {what}")
-
-
-def _plain(value: Any) -> Any:
+def _drop_nulls(value: Json) -> None:
+    """Remove members that are null from all maps of a value."""
     if isinstance(value, dict):
-        return {
-            field: _plain(child) for field, child in value.items() if not field.startswith("$") and child is not None
-        }
+        for name in [name for name, child in value.items() if child is None]:
+            del value[name]
+    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _drop_nulls(child)
+
+
+def _without_directives(value: Json) -> Json:
+    """Return a value without the maps that have a `$patch`; members of maps are removed from the value itself."""
     if isinstance(value, list):
-        return [_plain(item) for item in value if not (isinstance(item, dict) and "$patch" in item)]
+        return [_without_directives(item) for item in value if not _has_directive(item)]
+    if isinstance(value, dict):
+        for name, child in [*value.items()]:
+            if _has_directive(child):
+                del value[name]
+            else:
+                value[name] = _without_directives(child)
     return value
+
+
+def _has_directive(value: Json) -> bool:
+    return isinstance(value, dict) and DIRECTIVE in value

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from clientgo.meta.gotext import go_float
 from clientgo_apiserver.cel.syntax import UInt
 from clientgo_apiserver.cel.types import DYN, ExprType, parse_type
 from clientgo_apiserver.cel.values import (
@@ -25,7 +26,6 @@ from clientgo_apiserver.cel.values import (
     type_name,
 )
 from clientgo_apiserver.formats import is_go_duration
-from clientgo_apiserver.gotext import go_float
 
 Function = Callable[..., Any]
 
