@@ -16,7 +16,7 @@ from clientgo_apiserver.handlers.patches import (
     rules_of,
     strategic_merge_patch,
 )
-from clientgo_apiserver.handlers.writes import Write, check_name, name_required, read_metadata
+from clientgo_apiserver.handlers.writes import Write, check_name, decode_metadata, name_required, read_metadata
 from clientgo_apiserver.http.decode import is_earlier, media_type, no_conversion, parse_json, parse_yaml
 from clientgo_apiserver.http.gojson import json_type, patched_text
 from clientgo_apiserver.http.nesting import value_error
@@ -38,7 +38,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 
 def patched(write: Write, old: Object, kind: str, body: bytes) -> Object:
-    """Return the object that a patch makes of `old`, with normalized metadata; errors name the patch (400, 422)."""
+    """Return the object that a patch makes of `old`, with decoded metadata; errors name the patch (400, 422, 500)."""
     value = read_patch(kind, body)
     if kind != JSON_PATCH:
         write.find_duplicates(body, value)
@@ -49,8 +49,7 @@ def patched(write: Write, old: Object, kind: str, body: bytes) -> Object:
     _check_kind(write, new)
     meta = new.get("metadata")
     if meta is not old["metadata"]:
-        meta = read_metadata(write, new, old["metadata"])
-        check_name(write, meta)
+        meta = decode_metadata(write, new, old["metadata"])
     return {**new, "apiVersion": old["apiVersion"], "kind": old["kind"], "metadata": meta}
 
 

@@ -19,6 +19,7 @@ from clientgo_apiserver.handlers.writes import (
     Write,
     as_stored,
     check_name,
+    check_namespace,
     decode_object,
     managed_fields,
     name_required,
@@ -156,6 +157,8 @@ def _decoded_update(
     """Return the object of an update as decoded, and its managedFields (400, 409, 422)."""
     obj, entries = updated(old)
     decoded = decode_object(write, obj, old)
+    check_namespace(write, obj["metadata"])
+    check_name(write, obj["metadata"])
     _check_preconditions(write, obj["metadata"], old["metadata"])
     new = write.strategy.reset_fields(write, decoded, old)
     entries = managed_fields(write, old, decoded) if entries is None else entries

@@ -20,7 +20,7 @@ from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.defaults.kinds import set_defaults
 from clientgo_apiserver.registry.defaults.types import without_empty
 from clientgo_apiserver.registry.metadata import normalize, timestamp
-from clientgo_apiserver.registry.scalars import DecodeError, Mistyped
+from clientgo_apiserver.registry.scalars import DecodeError
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.strategies.strategy import Strategy, with_field
 from clientgo_apiserver.resources import Object, Resource
@@ -76,7 +76,7 @@ class Write:
     def undecodable(self, error: object) -> ApiFailure:
         """Return the error of an object that cannot be decoded, or of a patch that makes it so (400, 422)."""
         if self.patch is not None:
-            if self.strategic and isinstance(error, Mistyped):
+            if self.strategic and isinstance(error, DecodeError):
                 error = error.unconvertible()
             return invalid("", "", "", [invalid_value("patch", self.patch(), str(error))])
         kind = self.resource.kind
@@ -116,20 +116,33 @@ def _manager_of(manager: str, user_agent: str) -> str:
     return (manager or user_agent.partition("/")[0] or "unknown")[:MAX_MANAGER_BYTES]
 
 
-def read_metadata(write: Write, obj: Object, stored: Object | None = None) -> Object:
-    """Return the metadata a client sent, as ObjectMeta would hold it, with the namespace of the request (400).
+def read_metadata(write: Write, obj: Object) -> Object:
+    """Return the metadata a client sent, as ObjectMeta would hold it, with the namespace of the request (400)."""
+    meta = decode_metadata(write, obj)
+    check_namespace(write, meta)
+    return meta
+
+
+def decode_metadata(write: Write, obj: Object, stored: Object | None = None) -> Object:
+    """Return the metadata a client sent, as ObjectMeta would hold it; by default with the request's namespace (400).
 
     Parts shared with `stored`, the metadata of the stored object, are kept as they are.
     """
     try:
-        meta = normalize(obj.get("metadata"), write.unknown, custom=write.resource.custom, stored=stored)
+        meta = normalize(
+            obj.get("metadata"), write.unknown, custom=write.resource.custom, stored=stored, merged=write.strategic
+        )
     except DecodeError as error:
         raise write.undecodable(error) from error
     if not write.namespace:  # dropped, as Kubernetes' EnsureObjectNamespaceMatchesRequestNamespace does
         return {field: value for field, value in meta.items() if field != "namespace"} if "namespace" in meta else meta
-    if meta.get("namespace", write.namespace) != write.namespace:
+    return {"namespace": write.namespace, **meta}
+
+
+def check_namespace(write: Write, meta: Object) -> None:
+    """Check that the object's namespace is that of the request (400)."""
+    if meta.get("namespace", "") != write.namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    return {**meta, "namespace": write.namespace}
 
 
 def name_required(write: Write) -> ApiFailure:
@@ -165,7 +178,7 @@ def decode_object(write: Write, obj: Object, old: Object | None) -> Object:
     else:
         message = message_of(resource.api_version, resource.kind)
         try:
-            decoded = decode(message, obj, write.unknown, old)
+            decoded = decode(message, obj, write.unknown, old, merged=write.strategic)
             new = set_defaults(resource, message, decoded, old, write.now)
         except DecodeError as error:
             raise write.undecodable(error) from error

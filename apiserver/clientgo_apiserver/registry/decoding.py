@@ -5,7 +5,7 @@ and times are normalized. A zero that Go always writes is dropped, too: defaulti
 `clientgo_apiserver.registry.defaults.types` adds it.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -36,29 +36,35 @@ _EXACT = frozenset(
 _HEAD = frozenset({"apiVersion", "kind", "metadata"})
 
 
-def decode(message: Message, obj: Object, unknown: list[str], earlier: Object | None = None) -> Object:
+def decode(
+    message: Message, obj: Object, unknown: list[str], earlier: Object | None = None, *, merged: bool = False
+) -> Object:
     """Return the object as its Go type would hold it; append the paths of unknown fields.
 
-    Metadata is decoded elsewhere. Parts shared with `earlier`, a decoded object, are kept as they are.
+    Metadata is decoded elsewhere. Parts shared with `earlier`, a decoded object, are kept as they are. `merged`: the
+    object is the result of a strategic merge, which Go converts without JSON.
 
     Raises:
         DecodeError: a value does not fit its field.
     """
-    return _decode_rest(message, obj, unknown, _HEAD | _shared(obj, earlier))
+    return _decode_rest(_struct(message, merged), obj, unknown, _HEAD | _shared(obj, earlier))
 
 
-def decode_part(message: Message, value: Any, unknown: list[str], earlier: Object | None = None) -> Object:
-    """Return a struct as its Go type would hold it; `earlier` as for `decode`."""
+def decode_part(
+    message: Message, value: Any, unknown: list[str], earlier: Object | None = None, *, merged: bool = False
+) -> Object:
+    """Return a struct as its Go type would hold it; `earlier` and `merged` as for `decode`."""
     shared = _shared(value, earlier) if earlier and type(value) is dict else ()
-    return _decode_rest(message, value, unknown, shared) if shared else _struct(message).decode(value, unknown)
+    struct = _struct(message, merged)
+    return _decode_rest(struct, value, unknown, shared) if shared else struct.decode(value, unknown)
 
 
 def _shared(obj: Object, earlier: Object | None) -> set[str]:
     return {field for field, value in obj.items() if value is earlier.get(field) is not None} if earlier else set()
 
 
-def _decode_rest(message: Message, obj: Object, unknown: list[str], shared: Collection[str]) -> Object:
-    new = _struct(message).decode({field: value for field, value in obj.items() if field not in shared}, unknown)
+def _decode_rest(struct: "_Struct", obj: Object, unknown: list[str], shared: Collection[str]) -> Object:
+    new = struct.decode({field: value for field, value in obj.items() if field not in shared}, unknown)
     return {field: obj[field] if field in shared else new[field] for field in obj if field in shared or field in new}
 
 
@@ -82,8 +88,9 @@ class _Field(NamedTuple):
 class _Struct:
     """The compiled form of a message: its fields by JSON name, with those of embedded messages."""
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: Message, merged: bool) -> None:
         self._message = message
+        self._merged = merged
         self.name = message.name
 
     @cached_property
@@ -92,10 +99,10 @@ class _Struct:
         decoders: dict[str, _Field] = {}
         for field in self._message.fields.values():
             if field.name:
-                compiled = _compiled(field, exact=self.name in _EXACT)
+                compiled = _compiled(field, self._merged, exact=self.name in _EXACT)
                 decoders[field.name] = compiled._replace(type_name=self._type_name(field.name))
             elif field.message is not None:
-                for name, inner in _struct(field.message).fields.items():
+                for name, inner in _struct(field.message, self._merged).fields.items():
                     decoders[name] = inner._replace(embedded=(field.message.name, *inner.embedded))
         return decoders
 
@@ -110,7 +117,7 @@ class _Struct:
             raise Mistyped(value, self._message.go_type)
         decoded: Object = {}
         fields = self.fields
-        for name, child in value.items():
+        for name, child in self._in_order(value):
             field = fields.get(name)
             if field is None:
                 unknown.append(name)
@@ -133,6 +140,15 @@ class _Struct:
                     decoded[name] = child
         return decoded
 
+    def _in_order(self, value: Object) -> Iterable[tuple[str, Any]]:
+        """Return the members of an object in the order in which Go reads them; the first error is the one reported."""
+        if not self._merged:
+            return value.items()
+        return [
+            *((name, value[name]) for name in self.fields if name in value),
+            *((name, None) for name in value.keys() - self.fields.keys()),
+        ]
+
 
 _EMPTY: tuple[Any, ...] = ("", 0, [], {})
 
@@ -146,13 +162,13 @@ def _type_names() -> dict[tuple[str, str], str]:
 
 
 @cache
-def _struct(message: Message) -> _Struct:
-    return _Struct(message)
+def _struct(message: Message, merged: bool) -> _Struct:
+    return _Struct(message, merged)
 
 
-def _compiled(field: ProtobufField, *, exact: bool) -> _Field:
+def _compiled(field: ProtobufField, merged: bool, *, exact: bool) -> _Field:
     kind = "ResourceList" if field.type == "Quantity" and field.mapped and not exact else field.type
-    convert_item = _single(kind, item_message(field))
+    convert_item = _single(kind, item_message(field), merged)
     convert = (
         _list_of(field, convert_item)
         if field.repeated
@@ -169,11 +185,26 @@ def _compiled(field: ProtobufField, *, exact: bool) -> _Field:
     return _Field(field.name, plain, convert, field.pointer or with_zero)
 
 
-def _single(kind: str, message: Message | None) -> Convert:
+def _single(kind: str, message: Message | None, merged: bool) -> Convert:
+    convert = _parsed(kind)
+    if convert is not None:
+        return _through_json(convert) if merged else convert
     if kind in _RAW:
         return lambda value, _: value
     if kind == "y":
         return lambda value, _: base64_value(value)
+    if kind in "ilsbd":
+        return _merged_number(kind) if merged and kind in "il" else _scalar(kind)
+    assert message is not None, "a type that is not a scalar has a message"
+    if kind == "ExtraValue":
+        return _list("[]string", _scalar("s"), "")
+    if kind in _UNIONS:
+        return _union(_UNIONS[kind], message)
+    return lambda value, unknown: _struct(message, merged).decode(value, unknown)
+
+
+def _parsed(kind: str) -> Convert | None:
+    """Return the decoder of a type that reads its JSON itself, or None."""
     if kind == "Quantity":
         return lambda value, _: quantity(value)
     if kind == "ResourceList":
@@ -182,14 +213,19 @@ def _single(kind: str, message: Message | None) -> Convert:
         return lambda value, _: int_or_string(value)
     if kind in _TIMES:
         return lambda value, _: time_in(value, micro=kind == "MicroTime")
-    if kind in "ilsbd":
-        return _scalar(kind)
-    assert message is not None, "a type that is not a scalar has a message"
-    if kind == "ExtraValue":
-        return _list("[]string", _scalar("s"), "")
-    if kind in _UNIONS:
-        return _union(_UNIONS[kind], message)
-    return lambda value, unknown: _struct(message).decode(value, unknown)
+    return None
+
+
+def _through_json(convert: Convert) -> Convert:
+    """Return the decoder of a type that reads its JSON itself, for a value that is not JSON yet."""
+
+    def converted(value: Any, unknown: list[str]) -> Any:
+        try:
+            return convert(int(value) if isinstance(value, float) and value.is_integer() else value, unknown)
+        except Mistyped as error:
+            raise DecodeError(str(error)) from None
+
+    return converted
 
 
 def _scalar(kind: str) -> Convert:
@@ -209,17 +245,30 @@ def _scalar(kind: str) -> Convert:
     return convert
 
 
+def _merged_number(kind: str) -> Convert:
+    """Return the conversion of a number to an integer type as between variables of Go: by cutting it to its bits."""
+    bits = 32 if kind == "i" else 64
+    half, size = 1 << (bits - 1), 1 << bits
+
+    def convert(value: Any, _: list[str]) -> Any:
+        if type(value) not in (int, float) or not float(value).is_integer():
+            raise Mistyped(value, _GO_TYPES[kind])
+        return (int(value) + half) % size - half
+
+    return convert
+
+
 def _union(choices: tuple[str, ...], message: Message) -> Convert:
     schema = next(field.message for field in message.fields.values() if field.type == "JSONSchemaProps")
     assert schema is not None, "each of these types has a schema"
 
     def convert(value: Any, _: list[str]) -> Any:  # Go's decoders of unions do not report unknown fields
         if isinstance(value, dict):
-            return _struct(schema).decode(value, [])
+            return _struct(schema, False).decode(value, [])
         if choices[1] == "b" and not isinstance(value, bool):
             raise DecodeError("boolean or JSON schema expected")
         if choices[1] == "*JSONSchemaProps" and isinstance(value, list):
-            return [_struct(schema).decode(item, []) for item in value]
+            return [_struct(schema, False).decode(item, []) for item in value]
         return value if isinstance(value, bool if choices[1] == "b" else list) else None
 
     return convert

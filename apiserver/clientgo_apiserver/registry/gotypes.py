@@ -31,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 _encode_deterministic = msgspec.json.Encoder(order="deterministic").encode
 _HEAD = (("kind", Any), ("apiVersion", Any))
-_TYPE_META = frozenset(dict(_HEAD))
+_TYPE_META = frozenset(name.lower() for name, _ in _HEAD)
 
 
 def encode(obj: Object) -> bytes:
@@ -96,15 +96,16 @@ def check_field(api_version: str, kind: str, path: FieldPath, merged_as: type) -
             owner, mapped, pointer = field.message, field.mapped, field.pointer
         else:
             owner = None
-    if owner is None or (not parents and name in _TYPE_META):
+    if owner is None:
         return
     if mapped:
         raise UnmergeablePatch("merging an object in json but data type is not struct, instead is: map")
     field = None if owner.name in OPAQUE else _fields_ignoring_case(owner).get(name.lower())
-    if field is None:
+    type_meta = not parents and name.lower() in _TYPE_META
+    if field is None and not type_meta:
         text = json.dumps(name, ensure_ascii=False)
         raise UnmergeablePatch(f"unable to find api field in struct {owner.name} for the json field {text}")
-    if merged_as is list and not (field.repeated or field.pointer or field.type == "y"):
+    if merged_as is list and (field is None or not (field.repeated or field.pointer or field.type == "y")):
         raise UnmergeablePatch(f"expected slice or array type, but got: {'ptr' if pointer else 'struct'}")
 
 

@@ -46,11 +46,16 @@ def rfc3339(second: int) -> str:
 
 
 def normalize(
-    meta: Any, unknown: list[str] | None = None, *, custom: bool = False, stored: Object | None = None
+    meta: Any,
+    unknown: list[str] | None = None,
+    *,
+    custom: bool = False,
+    stored: Object | None = None,
+    merged: bool = False,
 ) -> Object:
     """Return the metadata as ObjectMeta would hold it, without null and empty fields.
 
-    Parts shared with `stored`, normalized metadata, are kept as they are.
+    Parts shared with `stored`, normalized metadata, are kept as they are. `merged`: a strategic merge made it.
 
     Raises:
         DecodeError: a value does not fit its field.
@@ -59,7 +64,7 @@ def normalize(
         return {}
     ignored: list[str] = []
     try:
-        decoded = decode_part(message_of("meta.k8s.io/v1", "ObjectMeta"), meta, ignored, stored)
+        decoded = decode_part(message_of("meta.k8s.io/v1", "ObjectMeta"), meta, ignored, stored, merged=merged)
     except DecodeError as error:
         raise error if custom else error.within("metadata", "") from None
     decoded.pop("selfLink", None)

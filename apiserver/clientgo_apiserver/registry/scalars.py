@@ -24,7 +24,9 @@ _ALPHABET = re.compile("[A-Za-z0-9+/]*")
 _RANGES = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)}
 
 
-_GO_KINDS = {"number": "int64", "array": "slice", "object": "map"}
+_GO_KINDS = {bool: "bool", str: "string", int: "int64", float: "float64", list: "slice", dict: "map"}
+# Go converts these by another meaning: a number to a character, and a float by cutting it.
+_CONVERTIBLE = frozenset((("int64", "string"), ("float64", "int32"), ("float64", "int64")))
 
 
 class DecodeError(ValueError):
@@ -34,6 +36,18 @@ class DecodeError(ValueError):
         """Return the error with its position: a field of a struct."""
         return self
 
+    def unconvertible(self) -> str:
+        """Return the message for a strategic merge, whose result Go converts without JSON."""
+        return str(self)
+
+
+class NotBase64(DecodeError):
+    """A text that is not base64."""
+
+    def unconvertible(self) -> str:
+        """Return the message for a strategic merge, which has the JSON decoder's in it."""
+        return f"error decoding from json: {self}"
+
 
 class Mistyped(Restorable, DecodeError):
     """A value of the wrong JSON type."""
@@ -42,6 +56,7 @@ class Mistyped(Restorable, DecodeError):
         """`written`: the message has the number itself, which has the right type but does not fit."""
         super().__init__()
         self._value = json_type(value)
+        self._go_kind = _GO_KINDS.get(type(value), "")
         if written and self._value == "number":
             self._value = f"number {value}"
         self._type = self._name = go_type
@@ -61,18 +76,15 @@ class Mistyped(Restorable, DecodeError):
 
     def unconvertible(self) -> str:
         """Return the message for a strategic merge, whose result Go converts without JSON."""
-        go_kind = _GO_KINDS.get(self._value.partition(" ")[0], self._value)
         if self._type.startswith("[]"):
-            return f"cannot restore slice from {go_kind}"
+            return f"cannot restore slice from {self._go_kind}"
         if self._type.startswith("map[") or self._type.endswith("List"):
-            return f"cannot restore map from {go_kind}"
+            return f"cannot restore map from {self._go_kind}"
         if self._type.startswith("v"):
-            return f"cannot restore struct from: {go_kind}"
-        return (
-            f"cannot convert int64 to {self._name}"
-            if (go_kind, self._type) == ("int64", "string")
-            else (f"unrecognized type: {self._type}")
-        )
+            return f"cannot restore struct from: {self._go_kind}"
+        if (self._go_kind, self._type) in _CONVERTIBLE:
+            return f"cannot convert {self._go_kind} to {self._name}"
+        return f"unrecognized type: {self._type}"
 
     def __str__(self) -> str:
         target = f"struct field {self._struct}.{'.'.join(self._path)}" if self._path else "value"
@@ -181,7 +193,7 @@ def base64_value(value: Any) -> str:
     try:
         return base64.b64encode(base64.b64decode(text, validate=True)).decode()
     except (binascii.Error, ValueError):
-        raise DecodeError(f"illegal base64 data at input byte {_base64_error(text)}") from None
+        raise NotBase64(f"illegal base64 data at input byte {_base64_error(text)}") from None
 
 
 def _byte(value: Any) -> int:

@@ -17,6 +17,7 @@ from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch
 DIRECTIVE = "$patch"
 _CONTAINERS = (dict, list)
 _NAMELESS = object()
+_INSERTED = 20
 
 
 class Places:
@@ -103,7 +104,7 @@ def unknown_directive(item: dict[str, Json]) -> UnmergeablePatch:
 def merge_scalars(current: list[Json], items: list[Json]) -> list[Json]:
     """Return the items of both lists once each, in the order of a merge."""
     merged = {_identity(item): item for item in chain(current, items)}
-    return in_order([*merged.values()], items, current, "", str)
+    return in_order([*merged.values()], items, current, "", (current, items))
 
 
 def without_scalars(current: list[Json], deleted: list[Json]) -> list[Json]:
@@ -167,11 +168,13 @@ def check_order(items: list[Json], order: list[Json], key: str) -> None:
         )
 
 
-def in_order(items: list[Json], order: list[Json], before: list[Json], key: str, kind: type) -> list[Json]:
+def in_order(
+    items: list[Json], order: list[Json], before: list[Json], key: str, sources: tuple[list[Json], ...]
+) -> list[Json]:
     """Return the items with those that `order` names in its order.
 
-    The others keep the order that they have in `before`; each stands ahead of a named one if it did so there. `kind` is
-    the type of the items.
+    The others keep the order that they have in `before`; each stands ahead of a named one if it did so there. `sources`
+    are the lists that were merged.
 
     Raises:
         PatchError: items cannot be compared.
@@ -179,7 +182,7 @@ def in_order(items: list[Json], order: list[Json], before: list[Json], key: str,
     if not key and any(isinstance(item, _CONTAINERS) for item in (*items, *order)):
         raise InvalidDirective("cannot order a list of objects that has no merge key")
     named, others = _split(items, order, key)
-    if kind is dict:
+    if item_type(*sources) is dict:
         for item in chain(order, before):
             name_of(item, key)
     earlier = Places(before, key)
@@ -213,12 +216,19 @@ def _split(items: list[Json], order: list[Json], key: str) -> tuple[list[Json], 
 
 
 def _sorted(items: list[Json], places: Places) -> list[Json]:
-    """Sort items by their places; as in the server's sort, one without a place goes ahead of all those before it."""
-    known, unknown = list[tuple[int, Json]](), list[Json]()
-    for item in items:
-        place = places.find(item)
-        if place is None:
-            unknown.append(item)
-        else:
-            known.append((place, item))
-    return [*reversed(unknown), *(item for _, item in sorted(known, key=itemgetter(0)))]
+    """Sort items by their places; an item without one is less than all before it, and those after it are less than it.
+
+    As in the server's sort, up to `_INSERTED` items are inserted one by one; of more, those without a place go ahead.
+    """
+    pairs = [(places.find(item), item) for item in items]
+    unknown = [pair for pair in pairs if pair[0] is None]
+    if unknown and len(items) <= _INSERTED:
+        result = list[tuple[int | None, Json]]()
+        for place, item in pairs:
+            at = len(result)
+            while at and (place is None or (before := result[at - 1][0]) is None or place < before):
+                at -= 1
+            result.insert(at, (place, item))
+        return [item for _, item in result]
+    known = [(place, item) for place, item in pairs if place is not None]
+    return [item for _, item in (*reversed(unknown), *sorted(known, key=itemgetter(0)))]

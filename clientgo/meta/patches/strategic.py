@@ -1,9 +1,9 @@
 """Strategic merge patch: lists of built-in kinds merge by key, and `$patch` directives say what merging cannot.
 
 Directives: `$patch: replace|delete` in a map or a list item, `$retainKeys`, `$deleteFromPrimitiveList/<field>` and
-`$setElementOrder/<field>`. They are obeyed in the server's order: those of the whole map, the keys to retain, ordered
-lists, deletions, and then the other fields. What the target lacks is not merged but taken, without the parts that have
-a `$patch`.
+`$setElementOrder/<field>`. They are obeyed in the server's order: that of the whole map, the keys to retain, ordered
+lists, and then the other fields; in a list deletions, replacement, and then the items to merge. What the target lacks
+is not merged but taken, without the parts that have a `$patch`.
 """
 
 from collections.abc import Callable
@@ -76,10 +76,11 @@ class Merger:
         _retain_keys(merged, patch)
         for directive in [name for name in patch if name.startswith(_ORDER)]:
             self._merge_in_order(merged, patch, directive, path)
-        for name in sorted(patch, key=lambda name: not name.startswith(_DELETE)):
+        # A server takes the fields in any order; that of the document is its most frequent one.
+        for name, value in patch.items():
             deletes = name.startswith(_DELETE)
             field = (_field_of(name, _DELETE, "primitive list") or name) if deletes else name
-            self._merge_field(merged, patch[name], (*path, field), deletes=deletes)
+            self._merge_field(merged, value, (*path, field), deletes=deletes)
         return merged
 
     def _merge_field(self, merged: Object, value: Json, path: FieldPath, *, deletes: bool) -> None:
@@ -120,10 +121,10 @@ class Merger:
         key = rule.patch_key
         if not key:
             raise UnmergeablePatch("cannot merge lists without merge key for struct")
-        kept, items = obey_directives(current, items, key)
-        merged = self._merge_items(kept, items, key, path)
+        kept, plain = obey_directives(current, items, key)
+        merged = self._merge_items(kept, plain, key, path)
         # As in the server's memory, new items take the places of deleted ones.
-        return in_order(merged, items, kept, key, dict), merged[: len(current)]
+        return in_order(merged, plain, kept, key, (current, items)), merged[: len(current)]
 
     def _merge_items(self, kept: list[Object], items: list[Object], key: str, path: FieldPath) -> list[Object]:
         merged, places = list(kept), Places(kept, key)
@@ -160,7 +161,7 @@ class Merger:
             result = _without_directives(patch[field])
         else:
             result, before = self._merge_list(before, patch[field], path)
-        merged[field] = in_order(result, order, before, key, item_type(*present))
+        merged[field] = in_order(result, order, before, key, (merged.get(field, []), patch.get(field, [])))
         patch.pop(field, None)
 
 

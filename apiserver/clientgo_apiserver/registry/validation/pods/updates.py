@@ -81,10 +81,9 @@ def _toleration_errors(new: list[Object], old: list[Object]) -> Iterator[Cause]:
         return {field: value for field, value in toleration.items() if field != "tolerationSeconds"}
 
     new_timeless = [timeless(toleration) for toleration in new]
-    for toleration in old:
-        if timeless(toleration) not in new_timeless:
-            reason = "existing toleration can not be modified except its tolerationSeconds"
-            yield forbidden_field("spec.tolerations", reason)
+    if any(timeless(toleration) not in new_timeless for toleration in old):
+        reason = "existing toleration can not be modified except its tolerationSeconds"
+        yield forbidden_field("spec.tolerations", reason)
 
 
 def _gate_errors(new: list[Object], old: list[Object]) -> Iterator[Cause]:
