@@ -115,12 +115,15 @@ def _declared_fields(schema: dict[str, Any], *, embedded: bool) -> frozenset[str
 __all__ = ["Applied", "apply", "json_patch", "strategic_merge_patch"]
 
 
-def json_patch(target: Object, operations: Any) -> Any:
-    """Return `target` with a JSON Patch applied, all of it or nothing (400, 413, 422)."""
+def json_patch(target: Object, operations: Any, *, strict: bool = True) -> Any:
+    """Return `target` with a JSON Patch applied, all of it or nothing (400, 413, 422).
+
+    If not `strict`, a member of an operation that has the wrong type is like one that is absent.
+    """
     try:
-        operations = decoded_operations(operations)
+        operations = decoded_operations(operations, strict=strict)
     except ValueError as error:
-        raise bad_request(f"error decoding patch: {error}") from error
+        raise bad_request(f"{'error decoding patch: ' if strict else ''}{error}") from error
     if len(operations) > MAX_OPERATIONS:
         limit = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
         raise ApiFailure(413, "RequestEntityTooLarge", f"Request entity too large: {limit}")
@@ -130,24 +133,27 @@ def json_patch(target: Object, operations: Any) -> Any:
         raise _failure_of(error) from error
 
 
-def decoded_operations(value: Any) -> list[Object]:
-    """Return the operations of a decoded JSON patch.
+def decoded_operations(value: Any, *, strict: bool = True) -> list[Object]:
+    """Return the operations of a decoded JSON patch; Go's decoder takes null for an empty value.
 
     Raises:
         ValueError: it is not a list of operations; the error is in Go's words.
     """
-    if not isinstance(value, list):
-        raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type []handlers.jsonPatchOp")
-    for operation in value:
-        if not isinstance(operation, dict):
-            raise ValueError(
-                f"json: cannot unmarshal {json_type(operation)} into Go value of type handlers.jsonPatchOp"
-            )
-        for field in ("op", "path", "from"):
-            if not isinstance(member := operation.get(field, ""), str):
+    patch, operation_type = _STRICT_TYPES if strict else _PATCH_TYPES
+    if not isinstance(value, list | None):
+        raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type {patch}")
+    for operation in value or ():
+        if not isinstance(operation, dict | None):
+            raise ValueError(f"json: cannot unmarshal {json_type(operation)} into Go value of type {operation_type}")
+        for field in ("op", "path", "from") if strict and operation else ():
+            if not isinstance(member := operation.get(field), str | None):
                 expected = f"Go struct field jsonPatchOp.{field} of type string"
                 raise ValueError(f"json: cannot unmarshal {json_type(member)} into {expected}")
-    return value
+    return [operation or {} for operation in value or ()]
+
+
+_STRICT_TYPES = ("[]handlers.jsonPatchOp", "handlers.jsonPatchOp")
+_PATCH_TYPES = ("jsonpatch.Patch", "jsonpatch.Operation")
 
 
 def strategic_merge_patch(target: Object, patch: Object, resource: Resource) -> Object:

@@ -18,7 +18,7 @@ from clientgo_apiserver.handlers.patches import (
 )
 from clientgo_apiserver.handlers.writes import Write, check_name, decode_metadata, name_required, read_metadata
 from clientgo_apiserver.http.decode import is_earlier, media_type, no_conversion, parse_json, parse_yaml
-from clientgo_apiserver.http.gojson import json_type, patched_text
+from clientgo_apiserver.http.gojson import go_json, in_text_order, json_type
 from clientgo_apiserver.http.nesting import value_error
 from clientgo_apiserver.http.status import (
     ApiFailure,
@@ -42,10 +42,11 @@ def patched(write: Write, old: Object, kind: str, body: bytes) -> Object:
     value = read_patch(kind, body)
     if kind != JSON_PATCH:
         write.find_duplicates(body, value)
-    new = patched_object(write.resource, old, kind, value)
-    strategic = kind == STRATEGIC_PATCH
-    write.patch = lambda: go_map(value) if strategic else patched_text(new, old)
-    write.strategic = strategic
+    new = patched_object(write.resource, old, kind, value, strict=write.validation != "Ignore")
+    write.strategic = kind == STRATEGIC_PATCH
+    if not write.strategic:
+        new = in_text_order(new, old, copied=kind == JSON_PATCH)
+    write.patch = lambda: go_map(value) if write.strategic else go_json(new)
     _check_kind(write, new)
     meta = new.get("metadata")
     if meta is not old["metadata"]:
@@ -74,6 +75,10 @@ def _check_kind(write: Write, new: Object) -> None:
         expected = (("kind", kind, resource.kind), ("apiVersion", api_version, resource.api_version))
         causes = [invalid_value(field, value, f"must be {right}") for field, value, right in expected if value != right]
         raise invalid(str(kind), str(api_version or "").rpartition("/")[0], write.name, causes)
+    for field in ("apiVersion", "kind"):
+        if not isinstance(new.get(field, ""), str | None):
+            mismatch = f"json: cannot unmarshal {json_type(new[field])} into Go struct field .{field} of type string"
+            raise write.undecodable(f"couldn't get version/kind; json parse error: {mismatch}")
     if not api_version:
         raise name_required(write)  # nothing is decoded without a version
     kind = kind or resource.kind
@@ -92,25 +97,32 @@ def read_patch(kind: str, body: bytes) -> Any:
         raise bad_request(f"{'' if kind == STRATEGIC_PATCH else 'error decoding patch: '}{error}") from error
 
 
-def patched_object(resource: Resource, current: Object, kind: str, value: Any) -> Object:
-    """Return the patched object before any validation; `value` is the patch (400, 422)."""
+def patched_object(resource: Resource, current: Object, kind: str, value: Any, *, strict: bool = True) -> Object:
+    """Return the patched object before any validation; `value` is the patch (400, 422, 500).
+
+    Not `strict` are patches whose fields are not validated: Go does not decode them before it applies them.
+    """
     if kind == JSON_PATCH:
-        patched = json_patch(current, value)
+        patched = json_patch(current, value, strict=strict)
         fault = value_error(patched)
         if fault:
             raise bad_request(f"the patched object is unrecognized (must be of type {resource.kind}): {fault}")
-    elif not isinstance(value, dict):
-        if value is None and kind == MERGE_PATCH:
-            raise bad_request("Invalid JSON Patch")
+    elif kind == MERGE_PATCH and (value is None or not (strict or isinstance(value, dict | list))):
+        raise bad_request("Invalid JSON Patch")
+    elif not isinstance(value, dict) and (strict or kind == STRATEGIC_PATCH):
         mismatch = f"json: cannot unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
         raise bad_request(mismatch if kind == STRATEGIC_PATCH else f"error decoding patch: {mismatch}")
     elif kind == STRATEGIC_PATCH:
         patched = strategic_merge_patch(current, value, resource)
     else:
-        patched = mergepatch.apply(current, value)
+        patched = mergepatch.apply(current if isinstance(value, dict) else None, value)
     if not isinstance(patched, dict):
-        mismatch = f"cannot unmarshal {json_type(patched)} into Go value of type v1.{resource.kind}"
-        raise bad_request(f"json: {mismatch}")
+        type_meta = (
+            r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+        )
+        mismatch = f"json: cannot unmarshal {json_type(patched)} into Go value of type {type_meta}"
+        fault = f"couldn't get version/kind; json parse error: {mismatch}"
+        raise invalid("", "", "", [invalid_value("patch", go_json(patched), fault)])
     return patched
 
 

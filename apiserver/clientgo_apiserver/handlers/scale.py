@@ -6,14 +6,12 @@ import msgspec
 
 from clientgo.meta.apply.managedfields import after_scale
 from clientgo.meta.jsonvalues import same
-from clientgo.meta.patches import mergepatch
 from clientgo.meta.scheme import ScaleSubresource
-from clientgo_apiserver.handlers.patches import json_patch
-from clientgo_apiserver.handlers.patching import APPLY_PATCH, JSON_PATCH, merged, read_configuration
+from clientgo_apiserver.handlers.patching import APPLY_PATCH, merged, patched_object, read_configuration, read_patch
 from clientgo_apiserver.handlers.pipeline import UpdatedObject, update
 from clientgo_apiserver.handlers.reading import get
 from clientgo_apiserver.handlers.writes import Write, check_name
-from clientgo_apiserver.http.decode import media_type, read_json, read_object
+from clientgo_apiserver.http.decode import media_type, read_object
 from clientgo_apiserver.http.status import bad_request, invalid, invalid_value, modified
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.registry.decoding import decode, message_of
@@ -67,7 +65,8 @@ def _scaled(write: Write, current_object: Object, body: bytes, patch_type: str) 
     assert resource.scale is not None, "only asked for resources that scale"
     current = scale_of(resource.scale, current_object)
     if patch_type:
-        scale = _patched(current, body, patch_type)
+        kind = media_type(patch_type)
+        scale = patched_object(SCALE, current, kind, read_patch(kind, body))
     else:
         scale = read_object(body, write.request.headers.get("content-type", ""), SCALE)
     try:
@@ -105,13 +104,6 @@ def _applied(write: Write, current_object: Object, body: bytes) -> UpdatedObject
 
 def _path(paths: ScaleSubresource) -> list[str]:
     return paths.spec_path.strip(".").split(".")
-
-
-def _patched(current: Object, body: bytes, content_type: str) -> Object:
-    kind = media_type(content_type)
-    value = read_json(body, "Scale")
-    patched = json_patch(current, value) if kind == JSON_PATCH else mergepatch.apply(current, value)
-    return patched if isinstance(patched, dict) else {}
 
 
 def _value_at(obj: Object, path: str) -> Any:

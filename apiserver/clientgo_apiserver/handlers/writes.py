@@ -60,8 +60,7 @@ class Write:
 
     def report(self) -> None:
         """Ignore, warn of or reject duplicate and unknown fields, as fieldValidation says (400, 422)."""
-        # Go decodes a patched object from sorted members.
-        unknown = self.unknown if self.patch is None else sorted(self.unknown)
+        unknown = sorted(self.unknown) if self.strategic else self.unknown
         unknown_errors = [f'unknown field "{path}"' for path in unknown]
         if not (self.duplicates or unknown_errors) or self.validation == "Ignore":
             return
@@ -129,9 +128,8 @@ def decode_metadata(write: Write, obj: Object, stored: Object | None = None) -> 
     Parts shared with `stored`, the metadata of the stored object, are kept as they are.
     """
     try:
-        meta = normalize(
-            obj.get("metadata"), write.unknown, custom=write.resource.custom, stored=stored, merged=write.strategic
-        )
+        kind = None if write.resource.custom else write.resource.kind
+        meta = normalize(obj.get("metadata"), write.unknown, kind=kind, stored=stored, merged=write.strategic)
     except DecodeError as error:
         raise write.undecodable(error) from error
     if not write.namespace:  # dropped, as Kubernetes' EnsureObjectNamespaceMatchesRequestNamespace does

@@ -93,12 +93,24 @@ def json_type(value: Any) -> str:
     return "null" if value is None else _JSON_TYPES.get(type(value), "value")
 
 
-def patched_text(value: Any, before: Any) -> str:
-    """Encode a patched value as Go does: no spaces, and sorted members of what the patch has changed."""
-    if value == before or not isinstance(value, dict) or not isinstance(before, dict):
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    members = (f"{json.dumps(key)}:{patched_text(value[key], before.get(key))}" for key in sorted(value))
-    return "{" + ",".join(members) + "}"
+def go_json(value: Any) -> str:
+    """Encode a value as Go does, without spaces."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def in_text_order(value: Any, before: Any, *, copied: bool) -> Any:
+    """Return a patched value in the order of its JSON text: members are sorted in objects that the patch has changed.
+
+    `copied`: the patch copies its values into the text; otherwise their members are sorted, too.
+    """
+    if value is before or (copied and type(value) is not type(before)):
+        return value
+    if isinstance(value, dict):
+        earlier = before if isinstance(before, dict) else {}
+        return {name: in_text_order(value[name], earlier.get(name), copied=copied) for name in sorted(value)}
+    if isinstance(value, list) and not copied:
+        return [in_text_order(item, None, copied=copied) for item in value]
+    return value
 
 
 def duplicate_yaml_keys(body: bytes) -> list[str]:

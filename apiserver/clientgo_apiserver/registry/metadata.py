@@ -49,13 +49,14 @@ def normalize(
     meta: Any,
     unknown: list[str] | None = None,
     *,
-    custom: bool = False,
+    kind: str | None = "",
     stored: Object | None = None,
     merged: bool = False,
 ) -> Object:
     """Return the metadata as ObjectMeta would hold it, without null and empty fields.
 
-    Parts shared with `stored`, normalized metadata, are kept as they are. `merged`: a strategic merge made it.
+    Parts shared with `stored`, normalized metadata, are kept as they are. `merged`: a strategic merge made it. Errors
+    name the kind; None for custom kinds.
 
     Raises:
         DecodeError: a value does not fit its field.
@@ -66,7 +67,7 @@ def normalize(
     try:
         decoded = decode_part(message_of("meta.k8s.io/v1", "ObjectMeta"), meta, ignored, stored, merged=merged)
     except DecodeError as error:
-        raise error if custom else error.within("metadata", "") from None
+        raise error if kind is None else error.within("metadata", kind) from None
     decoded.pop("selfLink", None)
     if meta.get("managedFields") == []:
         decoded["managedFields"] = []  # unlike an absent list, a request to remove all entries

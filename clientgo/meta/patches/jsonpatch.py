@@ -2,7 +2,8 @@
 
 kube-apiserver (evanphx/json-patch 4) deviates from the RFC, and so does `apply`: an absent member reads as null, so
 that `replace` may add it, `copy` may copy it and `test` may compare it; `add` without a value adds null; a negative
-index counts from the end of a list.
+index counts from the end of a list; what stands before the first slash of a path is ignored. A document is an object or
+a list, and cannot be copied or moved.
 """
 
 import re
@@ -135,8 +136,10 @@ class _Document:
         """Replace a member, an item, or the whole document."""
         if path:
             _set(*self._parent(path), value)
-        else:
+        elif isinstance(value, dict | list):
             self.root = value
+        else:
+            raise PatchError("the whole document can only be replaced by an object or a list")
 
     def move(self, path: Sequence[str], source: Sequence[str]) -> None:
         """Move a value to another path."""
@@ -189,8 +192,8 @@ _OPERATIONS: Mapping[str, Callable[[_Document, Sequence[str], Mapping[str, Any]]
     "add": lambda document, path, operation: document.add(path, operation.get("value")),
     "remove": lambda document, path, _: document.remove(path),
     "replace": lambda document, path, operation: document.replace(path, operation.get("value")),
-    "move": lambda document, path, operation: document.move(path, _pointer(operation.get("from"))),
-    "copy": lambda document, path, operation: document.copy(path, _pointer(operation.get("from"))),
+    "move": lambda document, path, operation: document.move(path, _source(operation)),
+    "copy": lambda document, path, operation: document.copy(path, _source(operation)),
     "test": lambda document, path, operation: document.test(path, operation.get("value")),
 }
 
@@ -232,11 +235,16 @@ def _index(step: str, length: int) -> int:
 
 
 def _pointer(path: Any) -> list[str]:
-    if path == "":
-        return []
-    if not isinstance(path, str) or not path.startswith("/"):
+    if not isinstance(path, str) or (path and "/" not in path):
         raise PatchError(f"invalid JSON pointer {path!r}: expected a string that starts with /")
-    return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
+    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+
+
+def _source(operation: Mapping[str, Any]) -> list[str]:
+    path = _pointer(operation.get("from"))
+    if not path:
+        raise PatchError("the whole document cannot be moved or copied")
+    return path
 
 
 def _escaped(name: str) -> str:

@@ -6,18 +6,25 @@ from clientgo.meta.jsonvalues import same
 
 
 def apply(target: Any, patch: Any) -> Any:
-    """Return `target` with the patch applied: null deletes a member, objects merge, any other value replaces."""
+    """Return `target` with the patch applied: null deletes a member, objects merge, any other value replaces.
+
+    As on a server, members that are null are also left out of the objects in a list, unless it replaces an object.
+    """
     if not isinstance(patch, dict):
-        return patch
+        return patch if isinstance(target, dict) else _without_nulls(patch)
     merged = dict(target) if isinstance(target, dict) else {}
     for field, value in patch.items():
-        if isinstance(value, dict):
-            merged[field] = apply(merged.get(field), value)
-        elif value is None:
+        if value is None:
             merged.pop(field, None)
         else:
-            merged[field] = value
+            merged[field] = apply(merged.get(field), value)
     return merged
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return apply({}, value) if isinstance(value, dict) else value
 
 
 def create(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
