@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from clientgo.errors import BadRequest, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
+from clientgo.errors import BadRequest, InternalError, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
 from clientgo.meta.apply.fieldsets import MergeRules
 from clientgo.meta.apply.typerules import rules_of
 from clientgo.meta.codec import encode_value, to_dict
-from clientgo.meta.patches import PatchError, jsonpatch, mergepatch, strategic
+from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch, jsonpatch, mergepatch, strategic
 from clientgo.meta.scheme import api_of
 from clientgo.meta.typemeta import type_meta
 from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
@@ -242,8 +242,9 @@ def patched(old: Object, action: Action, rules: MergeRules) -> Object:
     """Return `old` with the action's patch applied; `rules` are the merge rules of its kind.
 
     Raises:
-        BadRequest: the patch is not JSON.
+        BadRequest: the patch is not JSON, or has a malformed directive.
         Invalid: the patch cannot be applied to `old`.
+        InternalError: a strategic patch contradicts the rules of the kind, or itself.
         UnsupportedMediaType: unknown patch type.
     """
     apply = _PATCHES.get(action.patch_type)
@@ -259,6 +260,10 @@ def patched(old: Object, action: Action, rules: MergeRules) -> Object:
         )
     try:
         new: Object = apply(old, patch, rules)
+    except InvalidDirective as error:
+        raise BadRequest(str(error)) from error
+    except UnmergeablePatch as error:
+        raise InternalError(str(error)) from error
     except PatchError as error:
         raise Invalid(f"the server rejected our request due to an error in our request: {error}") from error
     return new

@@ -112,7 +112,24 @@ CASES: dict[str, tuple[Any, ...]] = {
         lambda n: spec(n, **{"$setElementOrder/containers": [{"name": f"c{i}"} for i in range(n, 0, -1)]}),
         merged,
     ),
-    "strategic patch that retains": (lambda n: spec(n, **{"$retainKeys": [f"a{i}" for i in range(n)]}), merged),
+    "strategic patch that adds": (
+        lambda n: spec(n, *({"name": f"n{i}"} for i in range(n)), **{"$setElementOrder/containers": []}),
+        merged,
+    ),
+    "strategic patch of repeated names": (
+        lambda n: ({"spec": {"containers": [{"name": f"c{i % 9}"} for i in range(n)]}}, spec(0, {"name": "c4"})[1]),
+        merged,
+    ),
+    "strategic patch of texts": (
+        lambda n: ({}, {"metadata": {"finalizers": [f"a/{i}" for i in range(n)]}}),
+        lambda p: merged(
+            (merged(p), {"metadata": {"$deleteFromPrimitiveList/finalizers": p[1]["metadata"]["finalizers"]}})
+        ),
+    ),
+    "strategic patch that retains": (
+        lambda n: spec(n, **{"$retainKeys": ["containers", *(f"a{i}" for i in range(n))]}),
+        merged,
+    ),
     "managed fields": (lambda n: pod(n), lambda obj: comparison.field_set(obj, rules)),
     "managed fields that change": (lambda n: (pod(n), pod(n, "y")), lambda p: comparison.compare(p[0], p[1], rules)),
     "apply that changes nothing": (

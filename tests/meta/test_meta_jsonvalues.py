@@ -15,7 +15,7 @@ from clientgo.meta.apply.managedfields import equal_ignoring_timestamps
 from clientgo.meta.apply.mergerules import MergeRule
 from clientgo.meta.applyconfiguration import owned
 from clientgo.meta.jsonvalues import canonical, index_of, is_among, same, same_text
-from clientgo.meta.patches import PatchError, jsonpatch, mergepatch, strategic
+from clientgo.meta.patches import PatchError, UnmergeablePatch, jsonpatch, mergepatch, strategic
 
 LEAVES = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 0.5, 1.0, -0.0]) | st.sampled_from("ab")
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner))
@@ -99,6 +99,6 @@ def test_items_of_lists_are_identified_as_json() -> None:
     assert [element for element, _ in items([{"on": True}, {"on": 1}], keyed)] == ['k:{"on":true}', 'k:{"on":1}']
     merged = strategic.apply({"a": [{"on": 1, "b": 1}]}, {"a": [{"on": True, "b": 2}]}, lambda _: keyed)
     assert canonical(merged) == canonical({"a": [{"on": True, "b": 2}, {"on": 1, "b": 1}]})
-    merged = strategic.apply({"a": [1, 0]}, {"$deleteFromPrimitiveList/a": [False], "a": [True]}, lambda _: numbers)
-    assert canonical(merged) == canonical({"a": [True, 1, 0]})
+    with pytest.raises(UnmergeablePatch, match="types are not identical"):
+        strategic.apply({"a": [1, 0]}, {"a": [True]}, lambda _: numbers)
     assert canonical(owned({"a": [1, True]}, {"f:a": {"v:true": {}}})) == canonical({"a": [True]})
