@@ -121,10 +121,8 @@ CASES: dict[str, tuple[Any, ...]] = {
         merged,
     ),
     "strategic patch of texts": (
-        lambda n: ({}, {"metadata": {"finalizers": [f"a/{i}" for i in range(n)]}}),
-        lambda p: merged(
-            (merged(p), {"metadata": {"$deleteFromPrimitiveList/finalizers": p[1]["metadata"]["finalizers"]}})
-        ),
+        lambda n: ({"metadata": {"finalizers": [f"a/{i}" for i in range(n)]}}, [f"a/{i}" for i in range(n, 0, -1)]),
+        lambda p: merged((p[0], {"metadata": {"finalizers": p[1], "$deleteFromPrimitiveList/finalizers": p[1]}})),
     ),
     "strategic patch that retains": (
         lambda n: spec(n, **{"$retainKeys": ["containers", *(f"a{i}" for i in range(n))]}),

@@ -59,7 +59,7 @@ def coerced(schema: Schema, value: Any, path: str, unknown: list[str]) -> Any:
         if "metadata" in fields:
             field_path, unknown_names = join(path, "metadata"), list[str]()
             try:
-                fields["metadata"] = normalize(fields["metadata"], unknown_names, custom=True)
+                fields["metadata"] = normalize(fields["metadata"], unknown_names, kind=None)
             except DecodeError as error:
                 raise DecodeError(invalid_value(field_path, fields["metadata"], str(error)).text) from error
             unknown += [join(path, name) for name in unknown_names]
@@ -92,7 +92,7 @@ def _resource_errors(value: Schema, path: str) -> Causes:
 
 def _metadata_errors(value: Any, field_path: str) -> Causes:
     try:
-        meta = normalize(value, custom=True)
+        meta = normalize(value, kind=None)
     except DecodeError as error:
         yield invalid_value(field_path, value, str(error))
         return

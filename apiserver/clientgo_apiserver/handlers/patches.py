@@ -145,8 +145,9 @@ def decoded_operations(value: Any, *, strict: bool = True) -> list[Object]:
     for operation in value or ():
         if not isinstance(operation, dict | None):
             raise ValueError(f"json: cannot unmarshal {json_type(operation)} into Go value of type {operation_type}")
-        for field in ("op", "path", "from") if strict and operation else ():
-            if not isinstance(member := operation.get(field), str | None):
+        members = operation or {}
+        for field in ("op", "path", "from") if strict else ():
+            if not isinstance(member := members.get(field), str | None):
                 expected = f"Go struct field jsonPatchOp.{field} of type string"
                 raise ValueError(f"json: cannot unmarshal {json_type(member)} into {expected}")
     return [operation or {} for operation in value or ()]
