@@ -148,8 +148,9 @@ def check_order(items: list[Json], order: list[Json], key: str) -> None:
     """
     if not order or not items:
         return
-    if key and (odd := next((item for item in items if not isinstance(item, dict)), None)) is not None:
-        raise mistyped({}, odd)
+    for item in items:
+        if key and not isinstance(item, dict):
+            raise mistyped({}, item)
     remaining = [item for item in items if not (key and item.get(DIRECTIVE) == "delete")]
     at = 0
     for expected in order:

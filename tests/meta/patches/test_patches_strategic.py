@@ -123,6 +123,7 @@ def test_list_is_put_in_order(old: str, items: list[Object], order: str, expecte
         (UnmergeablePatch, containers({"name": "a", "$patch": "merge"})),
         (UnmergeablePatch, containers("text")),
         (UnmergeablePatch, containers(*named("b"), **{ORDER: named("a")})),
+        (UnmergeablePatch, containers(*named("a"), None, **{ORDER: named("a")})),
         (UnmergeablePatch, {"spec": {ORDER: [{"image": "1"}]}}),
         (UnmergeablePatch, {"spec": {ORDER: ["text"]}}),
         (UnmergeablePatch, {"spec": {ORDER: "text"}}),
@@ -173,14 +174,17 @@ def test_items_are_the_union_by_name_in_the_order_of_the_patch(
 WORDS = "spec metadata containers finalizers tolerations name image $patch $retainKeys $setElementOrder"
 DIRECTIVES = (ORDER, FINALIZERS, "$deleteFromPrimitiveList/containers", "$setElementOrder/finalizers")
 KEYS = st.sampled_from((*WORDS.split(), *DIRECTIVES))
+LEAVES = st.none() | st.booleans() | st.integers(0, 2) | st.sampled_from(["a", "name", "replace", "delete", "merge"])
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(0, 2) | st.sampled_from(["a", "name", "replace", "delete", "merge"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
-    max_leaves=24,
+    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=24
 )
+ITEM = st.fixed_dictionaries({}, optional={"name": LEAVES, "image": LEAVES, "$patch": LEAVES}) | VALUES
+FIELD = st.lists(ITEM, max_size=4) | VALUES
+SPECS = st.dictionaries(st.sampled_from(("containers", "finalizers", "tolerations", *DIRECTIVES)), FIELD)
+OBJECTS = st.fixed_dictionaries({}, optional={"spec": SPECS, "metadata": SPECS}) | st.dictionaries(KEYS, VALUES)
 
 
-@given(st.dictionaries(KEYS, VALUES), st.dictionaries(KEYS, VALUES))
+@given(OBJECTS, OBJECTS)
 def test_any_patch_gives_a_result_or_one_error(target: Object, patch: Object) -> None:
     with suppress(PatchError):
         assert isinstance(merged(target, patch), dict)
