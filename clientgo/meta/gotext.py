@@ -2,15 +2,14 @@
 
 from typing import Any
 
-TYPES = {
-    dict: "map[string]interface {}",
-    list: "[]interface {}",
-    str: "string",
-    bool: "bool",
-    int: "int64",
-    float: "float64",
-}
-"""Names of Go's types by the Python type of a decoded JSON value."""
+_TYPES = (
+    (dict, "map[string]interface {}"),
+    (list, "[]interface {}"),
+    (str, "string"),
+    (bool, "bool"),
+    (int, "int64"),
+    (float, "float64"),
+)
 
 
 def go_float(value: float) -> str:
@@ -24,29 +23,29 @@ def go_float(value: float) -> str:
 
 def go_map(value: Any) -> str:
     """Format a value like Go's %+v: `map[a:1 b:[x y]]`."""
-    return _format(value, "{1}")
+    return _format(value, "v")
 
 
 def go_string(value: Any) -> str:
     """Format a value like Go's %s, which names the type of all that is not a string: `%!s(int64=1)`."""
-    return _format(value, "%!s({0}={1})") if value is not None else "%!s(<nil>)"
+    return _format(value, "s")
 
 
 def go_type(value: Any) -> str:
     """Return the name of the value's type as Go's %s formats it."""
-    return TYPES.get(type(value), "%!s(<nil>)")
+    return next((name for cls, name in _TYPES if isinstance(value, cls)), "%!s(<nil>)")
 
 
-def _format(value: Any, other: str) -> str:
-    """Format a value; `other` is the format of what is not a string, by the names and texts of Go."""
+def _format(value: Any, verb: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return "map[" + " ".join(f"{key}:{_format(value[key], other)}" for key in sorted(value)) + "]"
+        return "map[" + " ".join(f"{key}:{_format(value[key], verb)}" for key in sorted(value)) + "]"
     if isinstance(value, list):
-        return "[" + " ".join(_format(item, other) for item in value) + "]"
+        return "[" + " ".join(_format(item, verb) for item in value) + "]"
     if value is None:
-        return "<nil>" if other == "{1}" else "%!s(<nil>)"
-    if isinstance(value, bool):
-        return other.format("bool", "true" if value else "false")
-    return other.format(go_type(value), go_float(value) if isinstance(value, float) else value)
+        return "<nil>" if verb == "v" else go_type(value)
+    text = (
+        str(value).lower() if isinstance(value, bool) else go_float(value) if isinstance(value, float) else str(value)
+    )
+    return text if verb == "v" else f"%!{verb}({go_type(value)}={text})"

@@ -120,6 +120,10 @@ CASES: dict[str, tuple[Any, ...]] = {
         lambda n: ({"spec": {"containers": [{"name": f"c{i % 9}"} for i in range(n)]}}, spec(0, {"name": "c4"})[1]),
         merged,
     ),
+    "strategic patch of one item": (
+        lambda n: spec(2, {"name": "c1", **{f"f{i}": 1 for i in range(n)}}, *({"name": "c1"} for _ in range(n))),
+        merged,
+    ),
     "strategic patch of texts": (
         lambda n: ({"metadata": {"finalizers": [f"a/{i}" for i in range(n)]}}, [f"a/{i}" for i in range(n, 0, -1)]),
         lambda p: merged((p[0], {"metadata": {"finalizers": p[1], "$deleteFromPrimitiveList/finalizers": p[1]}})),

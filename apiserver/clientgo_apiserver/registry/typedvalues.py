@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, items, show
 from clientgo.meta.apply.mergerules import MergeRule
-from clientgo.meta.gotext import go_map
+from clientgo.meta.gotext import go_map, go_type
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo_apiserver.registry.gotypes import OPAQUE, fields_by_name
 from clientgo_apiserver.resources import Object, Resource
@@ -17,7 +17,6 @@ _SCALARS = {"s": "string", "y": "string", "b": "boolean", "i": "numeric", "l": "
 _SCALAR_MESSAGES = {"Time": "string", "MicroTime": "string", "IntOrString": "untyped", "Quantity": "untyped"}
 _SCHEMA_TYPES = {"string": "string", "boolean": "boolean", "integer": "numeric", "number": "numeric", "array": "list"}
 _NO_MAP = "non-map elements"
-_GO_TYPES = {str: "string", bool: "bool", int: "int64", float: "float64", dict: "map[string]interface {}"}
 
 
 class _Shape(NamedTuple):
@@ -92,7 +91,7 @@ def _mistyped(value: Any, kind: str) -> str:
         return "" if cls is (list if kind == "list" else dict) else f"expected {kind}, got &{{{go_map(value)}}}"
     if kind == "numeric":
         fits = cls in (int, float)
-        return "" if fits else f"expected numeric (int or float), got {_GO_TYPES.get(cls, '[]interface {}')}"
+        return "" if fits else f"expected numeric (int or float), got {go_type(value)}"
     if kind == "string":
         text = f"expected string, got &value.valueUnstructured{{Value:{go_map(value)}}}"
         return "" if cls is str else text

@@ -13,7 +13,7 @@ from typing import Any
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import MergeRule
 from clientgo.meta.jsonvalues import Json
-from clientgo.meta.patches import InvalidDirective, UnmergeablePatch
+from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch
 from clientgo.meta.patches.mergelists import (
     DIRECTIVE,
     Places,
@@ -32,6 +32,9 @@ from clientgo.meta.patches.mergelists import (
 Object = dict[str, Any]
 FieldCheck = Callable[[FieldPath, type], None]
 """Check that a kind has a field that merges as a dict or a list; raises UnmergeablePatch."""
+
+MAX_COMPARED_ITEMS = 500_000
+"""Total length of the lists that a patch may merge."""
 
 _RETAIN = "$retainKeys"
 _DELETE = "$deleteFromPrimitiveList"
@@ -60,9 +63,15 @@ class Merger:
     how a server shows the patch in later errors.
     """
 
-    def __init__(self, rules: MergeRules, check: FieldCheck = _any_field) -> None:
+    def __init__(
+        self, rules: MergeRules, check: FieldCheck = _any_field, *, max_items: int = MAX_COMPARED_ITEMS
+    ) -> None:
         self._rules = rules
         self._check = check
+        self._max_items = max_items
+        self._compared_items = 0
+        # Maps that belong to the result alone, by id. They are kept, so that no id is used again.
+        self._private: dict[int, Object] = {}
 
     def merge(self, target: Object, patch: Object, path: FieldPath = ()) -> Object:
         """Return the map `target` at this path with the patch merged in.
@@ -72,7 +81,7 @@ class Merger:
         """
         if DIRECTIVE in patch:
             return _replacement(patch)
-        merged = dict(target)
+        merged = self._own(target)
         _retain_keys(merged, patch)
         for directive in [name for name in patch if name.startswith(_ORDER)]:
             self._merge_in_order(merged, patch, directive, path)
@@ -104,6 +113,14 @@ class Merger:
         else:
             merged[field] = value
 
+    def _own(self, target: Object) -> Object:
+        """Return a map that may be changed: a copy, unless this one is already private."""
+        if id(target) in self._private:
+            return target
+        copy = dict(target)
+        self._private[id(copy)] = copy
+        return copy
+
     def _rule(self, path: FieldPath) -> MergeRule:
         return self._rules(path) or _NO_RULE
 
@@ -116,6 +133,9 @@ class Merger:
             return items, current
         if not current and not items:
             return current, current
+        self._compared_items += len(current) + len(items)
+        if self._compared_items > self._max_items:  # many items of one name, each with an item for the same long list
+            raise PatchError(f"the patch merges lists of more than {self._max_items} items")
         if item_type(current, items) is not dict:
             return (without_scalars if deletes else merge_scalars)(current, items), current
         key = rule.patch_key

@@ -146,6 +146,13 @@ def test_strategic_merge_patch_is_rejected(error: type[PatchError], patch: Objec
     assert type(raised.value) is error
 
 
+def test_items_of_one_name_that_merge_a_long_list_again_and_again_are_rejected() -> None:
+    items = [*named("a", env=named("x", "y", "z")), *named("a", env=named("x")) * 3]
+    assert strategic.Merger(POD, max_items=16).merge({}, containers(*items))["spec"]["containers"] == items
+    with pytest.raises(PatchError, match="the patch merges lists of more than 16 items"):
+        strategic.Merger(POD, max_items=16).merge(containers(*named("b")), containers(*items))
+
+
 NAMES = st.sampled_from("abcd")
 SOME = st.lists(NAMES, unique=True, max_size=4)
 CONTAINERS = st.dictionaries(
