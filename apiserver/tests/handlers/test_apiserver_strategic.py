@@ -198,6 +198,12 @@ def test_directives_that_were_obeyed_are_not_in_the_error_of_a_patch(stored: Kub
     assert message.startswith(f'{INVALID}"map[spec:map[strategy:map[type:5]]]": cannot convert int64 to ')
 
 
+def test_error_of_a_patch_shows_what_its_items_of_one_name_have_become(stored: Kube) -> None:
+    patch = containers({"name": "n"}, {"name": "n", "tty": 5, "env": [{"name": "A", "$patch": "delete"}]})
+    message = stored.refused(422, "PATCH", URL, patch, STRATEGIC)["message"]
+    assert "containers:[map[env:[] name:n tty:5] map[env:[map[$patch:delete name:A]] name:n tty:5]]" in message
+
+
 def test_selector_of_a_disruption_budget_is_replaced(kube: Kube) -> None:
     budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"a": "b", "c": "d"}}}

@@ -154,6 +154,7 @@ class Merger:
             if place is None:
                 places.append(item)
                 merged.append(item)
+                self._private[id(item)] = item
             else:
                 merged[place] = self.merge(merged[place], item, path)
         return merged
