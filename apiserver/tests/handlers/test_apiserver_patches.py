@@ -43,6 +43,12 @@ def test_json_patch_that_copies_or_does_too_much_is_rejected(kube: Kube) -> None
         (400, [{"op": 1}], "json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string"),
         (422, [{"op": "nope", "path": "/x"}], "the server rejected our request due to an error in our request"),
         (422, [{"path": "/x"}], "the server rejected our request due to an error in our request"),
+        (422, [None], "the server rejected our request due to an error in our request"),
+        (
+            422,
+            [{"op": "copy", "path": "/x", "from": None}],
+            "the server rejected our request due to an error in our request",
+        ),
     ],
 )
 def test_malformed_json_patch_is_a_bad_request_and_unknown_operation_invalid(

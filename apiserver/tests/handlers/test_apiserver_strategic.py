@@ -1,10 +1,10 @@
-"""Strategic merge patches of a Deployment, with the results and errors of kube-apiserver 1.36.2."""
+"""Patches of built-in kinds, above all strategic merge patches, with the results of kube-apiserver 1.36.2."""
 
 from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, STRATEGIC, Kube, Object, deployment
+from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, JSON_PATCH, MERGE, STRATEGIC, Kube, Object, deployment
 from clientgo.meta.jsonpath import parse
 
 URL = f"{DEPLOYMENTS}/d"
@@ -234,3 +234,39 @@ def test_name_is_checked_after_the_other_fields(kube: Kube, kind: str, patch: Ob
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "d"}})
     status = kube.refused(code, "PATCH", f"{CONFIG_MAPS}/d", patch, kind)
     assert message in status["message"].replace('\\"', '"')
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch", "code", "message"),
+    [
+        (
+            JSON_PATCH,
+            [{"op": "remove", "path": 5}],
+            422,
+            "the server rejected our request due to an error in our request",
+        ),
+        (JSON_PATCH, {}, 400, "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
+        (JSON_PATCH, [5], 400, "json: cannot unmarshal number into Go value of type jsonpatch.Operation"),
+        (MERGE, 5, 400, "Invalid JSON Patch"),
+        (MERGE, ["a"], 422, "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value"),
+    ],
+)
+def test_patch_without_validation_of_fields_is_decoded_when_it_is_applied(
+    kube: Kube, kind: str, patch: Any, code: int, message: str
+) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "d"}})
+    status = kube.refused(code, "PATCH", f"{CONFIG_MAPS}/d?fieldValidation=Ignore", patch, kind)
+    assert message in status["message"]
+
+
+def test_path_of_a_json_patch_begins_after_its_first_slash(kube: Kube) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "d"}, "data": {"a": "1"}})
+    patch = [{"op": "add", "path": "ignored/data/b", "value": "2"}]
+    assert kube.ok("PATCH", f"{CONFIG_MAPS}/d", patch, JSON_PATCH)["data"] == {"a": "1", "b": "2"}
+
+
+def test_error_of_a_patched_object_is_the_first_one_of_its_sorted_members(kube: Kube) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "d"}, "data": {"z": "1"}})
+    status = kube.refused(422, "PATCH", f"{CONFIG_MAPS}/d", {"immutable": 5, "data": [{"x": None}]}, MERGE)
+    assert "cannot unmarshal array into Go struct field ConfigMap.data" in status["message"]
+    assert '"data":[{"x":null}],"immutable":5' in status["message"].replace('\\"', '"')
