@@ -118,12 +118,33 @@ def _class_faults(cls: type[Any], inside: tuple[type[Any], ...], seen: set[type[
 def _struct_faults(cls: type[msgspec.Struct], hints: Mapping[str, Any]) -> Iterator[ClassFault]:
     if not cls.__struct_config__.frozen:
         yield ClassFault(cls, "", f"{cls.__name__} is mutable: use msgspec.Struct with frozen=True")
+    elif (unnamed := _without_json_name(cls)) and not _renames(cls):
+        for name in unnamed:
+            message = f'its JSON name would be {name} instead of {camel(name)}: add rename="camel" to {cls.__name__}'
+            yield ClassFault(cls, name, message)
+    if cls.__struct_config__.array_like:
+        yield ClassFault(cls, "", f"{cls.__name__} has no field names in JSON: remove array_like=True")
+    if cls.__struct_config__.tag is not None:
+        yield ClassFault(cls, "", f"{cls.__name__} has a field that its annotations lack: remove tag=")
     for name in cls.__struct_fields__:
         for part in _classes_in(hints[name]):
             if not issubclass(part, msgspec.Struct):
                 yield ClassFault(
                     cls, name, f"a Struct cannot hold the dataclass {part.__name__}: use {_FROZEN} for both"
                 )
+
+
+def _without_json_name(cls: type[msgspec.Struct]) -> list[str]:
+    names = zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
+    return [name for name, json_name in names if json_name == name != camel(name)]
+
+
+def _renames(cls: type[msgspec.Struct]) -> bool:
+    """Report whether the class renames its fields, as all classes derived from it do."""
+    # Not by `defstruct`, which does not support a metaclass such as that of `StructWithLists`.
+    metaclass: Any = type(cls)
+    derived = metaclass("Derived", (cls,), {"__annotations__": {"a_b": int}, "a_b": 0}, frozen=True, kw_only=True)
+    return "a_b" not in derived.__struct_encode_fields__
 
 
 def _dataclass_faults(cls: type[Any], hints: Mapping[str, Any]) -> Iterator[ClassFault]:

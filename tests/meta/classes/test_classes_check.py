@@ -81,6 +81,24 @@ class MutableStruct(msgspec.Struct):
     size: int = 0
 
 
+class Snake(msgspec.Struct, frozen=True):
+    size: int = 0
+    host_name: str = ""
+
+
+class Named(msgspec.Struct, frozen=True, rename="camel"):
+    host_name: str = ""
+    node_port: int = msgspec.field(default=0, name="node_port")
+
+
+class Array(msgspec.Struct, frozen=True, array_like=True):
+    size: int = 0
+
+
+class Tagged(msgspec.Struct, frozen=True, tag=True):
+    size: int = 0
+
+
 class Holder(msgspec.Struct, frozen=True):
     rules: tuple[Rule, ...] = ()
 
@@ -134,6 +152,9 @@ def kind_with(hint: Any, default: Any = dataclasses.MISSING) -> Any:
         (InitVar[int], "Thing.part: an InitVar has no JSON form: use a field"),
         ("Missing", "cannot read the annotations of Thing: name 'Missing' is not defined"),
         (MutableStruct, "MutableStruct is mutable: use msgspec.Struct with frozen=True"),
+        (Snake, 'Snake.host_name: its JSON name would be host_name instead of hostName: add rename="camel" to Snake'),
+        (Array, "Array has no field names in JSON: remove array_like=True"),
+        (Tagged, "Tagged has a field that its annotations lack: remove tag="),
         (Holder, "Holder.rules: a Struct cannot hold the dataclass Rule"),
     ],
 )  # fmt: skip
@@ -228,6 +249,7 @@ AT = datetime(2026, 1, 2, tzinfo=UTC)
         (dict[str, Any], {"a_b": None}, {"a_b": None}),
         (Alias, Rule("a"), {"hostName": "a"}),
         (Struct, Struct("a"), {"hostName": "a"}),
+        (Named, Named("a", 1), {"hostName": "a", "node_port": 1}),
         (Any, [1, None, {"a_b": True}], [1, None, {"a_b": True}]),
     ],
 )
