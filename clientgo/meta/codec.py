@@ -9,7 +9,7 @@ separately and the others are returned.
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import msgspec
@@ -19,7 +19,7 @@ from clientgo.internal.callbacks import text_of
 from clientgo.internal.collector import without_collection
 from clientgo.meta.classes.check import check_class
 from clientgo.meta.classes.lenient import construct
-from clientgo.meta.classes.wire import MAKING, declared_type, wire_type
+from clientgo.meta.classes.wire import MAKING, to_wire, wire_type
 from clientgo.meta.jsonvalues import Unencodable as Unencodable
 from clientgo.meta.jsonvalues import decode_hook, encode_struct
 from clientgo.meta.jsonvalues import encode_value as encode_value
@@ -138,7 +138,7 @@ class Codec(Generic[T]):
         Raises:
             Unencodable: a part of it has no JSON form.
         """
-        return self._with_kind(obj, wire_type)
+        return self._with_kind(obj)
 
     def encode_applied(self, obj: T, subresource: str = "") -> bytes:
         """Encode `obj` for server-side apply: with its defaults, except those that are None or empty.
@@ -148,7 +148,7 @@ class Codec(Generic[T]):
         Raises:
             Unencodable: a part of it has no JSON form.
         """
-        body = self._with_kind(obj, declared_type)
+        body = self._with_kind(obj, declared=True)
         if not self.api.status or subresource not in ("", "status"):
             return body
         members: dict[str, Any] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
@@ -159,14 +159,13 @@ class Codec(Generic[T]):
         status = {field: part for field, part in members.items() if field in ("apiVersion", "kind", "status")}
         return msgspec.json.encode({**status, "metadata": names})
 
-    def _with_kind(self, obj: T, form: Callable[[type], type[msgspec.Struct]]) -> bytes:
+    def _with_kind(self, obj: T, *, declared: bool = False) -> bytes:
         try:
             if not isinstance(obj, self.cls):
                 content = _foreign_content(obj)
                 body = encode_value({key: item for key, item in content.items() if key not in ("apiVersion", "kind")})
             else:  # converted by its own class: a subclass may have more fields
-                wire: Any = obj if self._same else _convert(obj, form(obj.__class__), from_attributes=True)
-                body = encode_struct(wire)
+                body = encode_struct(to_wire(obj, declared=declared))
         except Unencodable as error:
             raise self._named(obj, error) from error.__cause__
         except msgspec.ValidationError as error:

@@ -4,6 +4,7 @@ Attribute names are the official client's (snake_case of the JSON names). An abs
 as a nil slice or map in Go, so `foo.metadata.labels.get("app")` needs no None check.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -97,8 +98,46 @@ class MicroTime(datetime):
         return self.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
+class UnknownTime(MicroTime):
+    """A time that a datetime cannot hold, such as one in the year 10000: the nearest one that it can.
+
+    It is written back unchanged, as `text`.
+    """
+
+    text: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> "UnknownTime":
+        """Read a time; raise ValueError if the text is not one."""
+        match = _TIME.fullmatch(text)
+        year = match[1] if match else ""
+        if year.startswith("-") or (year and not year.lstrip("+0")):
+            at = datetime.min
+        elif len(year.lstrip("+0")) > _YEAR_DIGITS:
+            at = datetime.max
+        elif match and match[3] == "60":  # a leap second
+            at = datetime.fromisoformat(f"{match[1]}{match[2]}59.999999{match[4]}")
+        else:
+            at = datetime.fromisoformat(text)
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        time = cls(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond, at.tzinfo)
+        time.text = text
+        return time
+
+    def wire(self) -> str:
+        """Return the JSON form: the text that was read."""
+        return self.text or super().wire()  # the results of arithmetic have no text
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return (UnknownTime.read, (self.text,)) if self.text else super().__reduce_ex__(protocol)
+
+
+_YEAR_DIGITS = 4
+_TIME = re.compile(r"([+-]?\d+)(-\d\d-\d\d[Tt ]\d\d:\d\d:)(\d\d)(?:[.,]\d+)?([Zz]|[+-]\d\d:?\d\d|)", re.ASCII)
+
+
 class UnknownValue(str):
-    """A value that the Enum or Literal of its field lacks: of a newer version of the kind, say.
+    """A value that its field cannot hold: one that an Enum or Literal lacks, a text that is not a time or not base64.
 
     It equals no member, is written back unchanged, and has the attributes of a member that programs read.
     """
@@ -117,7 +156,7 @@ class UnknownValue(str):
 
 
 class UnknownNumber(int):
-    """A number that the Enum or Literal of its field lacks, like an `UnknownValue`."""
+    """A number that its field cannot hold, like an `UnknownValue`: one that an Enum lacks, or of more than 64 bits."""
 
     __slots__ = ()
 

@@ -1,12 +1,14 @@
 """Lenient construction of objects from decoded JSON, for what msgspec's decoder rejects.
 
 It follows the annotations, and accepts what Go's decoder accepts: an unexpected `null` reads as absent, a value that an
-Enum or Literal lacks is kept as an `UnknownValue`, and a number in place of a quantity is that quantity. Free-form
-content is left as it is. It is slow, so the decoder is tried first.
+Enum or Literal lacks is kept as an `UnknownValue`, and a number in place of a quantity is that quantity. A value of the
+right JSON type that Python's type cannot hold, such as a time in the year 10000, is kept too, so that it hides nothing
+but itself. Free-form content is left as it is. It is slow, so the decoder is tried first.
 """
 
 import dataclasses
 import enum
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -16,11 +18,11 @@ import msgspec
 
 from clientgo.errors import Restorable
 from clientgo.internal.callbacks import describe_error, text_of
-from clientgo.meta.classes.check import has_fields
+from clientgo.meta.classes.check import has_fields, is_built_in
 from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.classes.wire import wire_type
 from clientgo.meta.jsonvalues import Json, decode_hook, is_among, step_text
-from clientgo.meta.objects import UnknownNumber, UnknownValue
+from clientgo.meta.objects import MicroTime, UnknownNumber, UnknownTime, UnknownValue
 from clientgo.meta.quantities import ParsedQuantity, is_quantity, quantity_fields
 
 Reader = Callable[[Json, str, bool], Any]
@@ -54,16 +56,16 @@ def check_types(cls: type, content: Json) -> None:
     _of_class(cls)(content, "$", False)
 
 
-def _reader(hint: Any) -> Reader:
+def _reader(hint: Any, *, texts: bool) -> Reader:
     """Return the reader of an annotation, which a null reaches only if the annotation allows it."""
     bare, metas, nullable = unwrap(hint)
-    read = _bare_reader(bare) or _of_scalar(bare | None if nullable else bare)
+    read = _bare_reader(bare, texts=texts) or _of_scalar(bare | None if nullable else bare, texts=texts)
     if any(map(is_quantity, metas)):
         read = _of_quantity(read, float)
     return _nullable(read) if nullable else read
 
 
-def _bare_reader(hint: Any) -> Reader | None:
+def _bare_reader(hint: Any, *, texts: bool) -> Reader | None:
     """Return the reader of a type without wrappers; None for a scalar."""
     origin, args = get_origin(hint), get_args(hint)
     if hint in (Any, object):
@@ -75,9 +77,9 @@ def _bare_reader(hint: Any) -> Reader | None:
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return _of_enum(hint)
     if origin in (tuple, list) and (origin is list or args[1:] == (...,)):
-        return _of_items(origin, _reader(args[0]))
+        return _of_items(origin, _reader(args[0], texts=texts))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _of_entries(_allows_null(args[1]), _reader(args[1]))
+        return _of_entries(_allows_null(args[1]), _reader(args[1], texts=texts))
     return None
 
 
@@ -90,19 +92,46 @@ def _nullable(read: Reader) -> Reader:
     return lambda value, path, complete: None if value is None else read(value, path, complete)
 
 
-def _of_scalar(hint: Any) -> Reader:
+def _of_scalar(hint: Any, *, texts: bool) -> Reader:
     def read(value: Json, path: str, complete: bool) -> Any:
         try:
             scalar = msgspec.convert(value, hint, dec_hook=decode_hook)
         except (msgspec.ValidationError, ValueError) as error:
-            raise Misfit(text_of(error), path) from error
+            # In the check of types: a server rejects such a value in a built-in type.
+            kept = _kept(value, unwrap(hint)[0], texts=texts) if complete or texts else None
+            if kept is None:
+                raise Misfit(text_of(error), path) from error
+            return kept
         if isinstance(scalar, datetime) and scalar.tzinfo is None:
             return scalar.replace(tzinfo=UTC)
         if type(scalar) is int and not -(2**63) <= scalar < 2**63:
-            raise Misfit(f"expected an integer of 64 bits, got {scalar!r:.100}", path)
+            return UnknownNumber(scalar)
         return scalar
 
     return read
+
+
+def _kept(value: Json, hint: Any, *, texts: bool) -> Any:
+    """Return a value of the JSON type of its field that the field cannot hold, to be written back; None for others.
+
+    A text that is not a time is kept if `texts` allows it.
+    """
+    if isinstance(value, str) and hint in (datetime, MicroTime):
+        try:
+            return UnknownTime.read(value)
+        except ValueError:
+            return UnknownValue(value) if texts and hint is datetime else None
+    if isinstance(value, str) and hint is bytes:
+        try:
+            return b64decode(value.translate(_NO_LINES), validate=True)  # as Go does
+        except ValueError:
+            return UnknownValue(value)
+    if isinstance(value, float) and value.is_integer() and hint is int:
+        return int(value) if -(2**63) <= value < 2**63 else UnknownNumber(value)
+    return None
+
+
+_NO_LINES = str.maketrans("", "", "\r\n")
 
 
 def _of_values(values: tuple[Any, ...]) -> Reader:
@@ -214,7 +243,7 @@ def _fields(cls: type[Any]) -> Iterator[_Field]:
     # The wire type has the attributes, JSON names and defaults of both kinds of classes.
     for field in msgspec.structs.fields(wire_type(cls)):
         hint = hints[field.name]
-        read = _reader(hint)
+        read = _reader(hint, texts=not is_built_in(cls))  # the library computes with the times of built-in types
         if field.encode_name in quantities:
             read = _of_quantity(read, int | float)
         yield _Field(field.name, field.encode_name, read, _allows_null(hint), _default_of(cls, field.name))
