@@ -76,9 +76,10 @@ def create_or_update(client: Client, obj: T, change: Callable[[T], T]) -> tuple[
     """Create the object with the name of `obj`, or replace it by the result of `change`; return it and the outcome.
 
     A status subresource stays as it is. Fields that are not sent are removed, including those that the class does not
-    have: use `create_or_patch` if others write to the object too. Defaults that the server adds are no difference: the
-    client remembers what the server stored for a desired state, and sends the state again only if one of them changes.
-    An update that changes nothing on the server, such as the first one after a restart, is `UNCHANGED`.
+    have, unless it is `partial`: use `create_or_patch` if others write to the object too. Defaults that the server adds
+    are no difference: the client remembers what the server stored for a desired state, and sends the state again only
+    if one of them changes. An update that changes nothing on the server, such as the first one after a restart, is
+    `UNCHANGED`.
 
     Raises:
         Conflict: the object has changed; the next reconciliation reads it again.

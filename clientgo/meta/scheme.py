@@ -60,7 +60,8 @@ class ApiType(msgspec.Struct, frozen=True, kw_only=True):
 
     `kind` defaults to the name of the class, `plural` to the English plural. Only for the CRD: its `annotations` and
     `labels`, `deprecated` versions, `selectable_fields` (JSON paths that field selectors may use), `conversion` between
-    versions; `crd=False` omits this version.
+    versions; `crd=False` omits this version. Objects may have values that a `partial` class does not hold, such as
+    fields that it lacks: an update then reads the stored object, and replaces only what differs.
     """
 
     group: str
@@ -85,6 +86,7 @@ class ApiType(msgspec.Struct, frozen=True, kw_only=True):
     conversion: WebhookConversion | None = None
     list_kind: str = ""
     crd: bool = True
+    partial: bool = False
 
     def __call__(self, cls: C) -> C:
         """Mark a class as this kind, with defaults for missing names."""

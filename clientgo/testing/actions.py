@@ -29,6 +29,7 @@ class Action:
     """One call: its verb, resource and submitted object.
 
     `object` is the submitted object of a create or update: of the class that the scheme has for it, else a dict.
+    `body` is its JSON as it was sent, with the values that the class does not hold; empty for a dict.
     `patch` and `patch_type` are the bytes and media type of a patch or apply, `options` the query parameters,
     `delete_options` the body of a deletion, `kind` the resource's kind as the client knows it, `command` the words of a
     command in a pod (the verb `connect`).
@@ -40,6 +41,7 @@ class Action:
     name: str = ""
     subresource: str = ""
     object: Any = None
+    body: bytes = field(default=b"", compare=False)
     patch: bytes = b""
     patch_type: str = ""
     command: tuple[str, ...] = ()
@@ -139,6 +141,7 @@ def action_of(request: Request, scheme: Scheme) -> Action:
         name=request.name or _own_name(submitted),
         subresource=request.subresource,
         object=submitted,
+        body=body if hasattr(type(submitted), "__api_type__") else b"",
         patch=body if patches else b"",
         patch_type=request.content_type if patches else "",
         command=tuple(value for name, value in request.repeated if name == "command"),

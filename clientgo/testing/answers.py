@@ -10,8 +10,10 @@ import msgspec
 from clientgo.errors import BadRequest, InternalError, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
 from clientgo.meta.apply.fieldsets import MergeRules
 from clientgo.meta.apply.typerules import rules_of
-from clientgo.meta.codec import encode_value, to_dict
+from clientgo.meta.codec import decode, encode_value, to_dict
+from clientgo.meta.jsonvalues import same
 from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch, jsonpatch, mergepatch, strategic
+from clientgo.meta.patches.overlay import changed
 from clientgo.meta.scheme import api_of
 from clientgo.meta.typemeta import type_meta
 from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
@@ -234,8 +236,15 @@ def _scale_of(obj: Object) -> Object:
 
 def _submitted(action: Action) -> Any:
     """Return the JSON that was sent: of an object, unless it was something else."""
-    obj = action.object
-    return to_dict(obj) if hasattr(type(obj), "__api_type__") else dict(obj) if isinstance(obj, Mapping) else obj
+    obj: Any = action.object
+    if not hasattr(type(obj), "__api_type__"):
+        return dict(obj) if isinstance(obj, Mapping) else obj
+    sent = msgspec.json.decode(action.body) if action.body else {}
+    if sent.get("kind") != api_of(type(obj)).kind:
+        return to_dict(obj)
+    before = decode(type(obj), action.body)
+    # A reactor may have changed the object.
+    return sent if same(before, obj) else changed(sent, before, obj)
 
 
 def patched(old: Object, action: Action, rules: MergeRules) -> Object:

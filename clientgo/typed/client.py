@@ -8,13 +8,17 @@ and no state. All verbs raise `ApiError` for errors of the server, `ConnectionFa
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
+import msgspec
+from msgspec.structs import replace
+
 from clientgo.meta.codec import ObjectList, encode_value
 from clientgo.meta.listwatch import ListOptions
+from clientgo.meta.patches.overlay import changed
 from clientgo.meta.selectors import SelectorLike, selector_text
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, Request
 from clientgo.typed.create import CreateClient, Patch, metadata_in
 from clientgo.typed.options import DeleteOptions, write_query
-from clientgo.typed.response import fetch_list, fetch_list_parts, fetch_success, kinds_of
+from clientgo.typed.response import fetch_list, fetch_list_parts, fetch_success, fetch_with_json, kinds_of
 from clientgo.typed.watch import DecodedWatch, ObjectWatch, open_watch
 
 T = TypeVar("T")
@@ -90,10 +94,17 @@ class TypedClient(CreateClient[T]):
         return open_watch(self._requester, request, self._codec)
 
     def update(self, obj: T, *, field_manager: str = "", subresource: str = "", dry_run: bool = False) -> T:
-        """Replace the object of that name; raise `Conflict` if it changed since `obj` was read."""
+        """Replace the object of that name; raise `Conflict` if it changed since `obj` was read.
+
+        Of a kind whose class is `partial`, values that the class does not hold stay: the stored object is read first,
+        which takes the permission to `get` it.
+        """
         body = self._codec.encode(obj)
         query, name = write_query(field_manager=field_manager, dry_run=dry_run), metadata_in(obj, body).name
         request = self._request("update", name, subresource=subresource, query=query, body=body)
+        if self._api.partial and subresource in ("", "status") and isinstance(obj, self._codec.cls):
+            self._need_namespace(request)
+            request = replace(request, body=self._with_stored(obj, name, body))
         return self._fetch(request, self._codec)
 
     def patch(
@@ -161,6 +172,16 @@ class TypedClient(CreateClient[T]):
         body = options.body() if options is not None else None
         accepted = kinds_of(self._codec, suffix="List", success=True)
         fetch_success(self._requester, self._listing("deletecollection", which, body), accepted)
+
+    def _with_stored(self, obj: T, name: str, body: bytes) -> bytes:
+        """Return the stored object, from which `obj` was read, with the changes in `obj`; else `body`."""
+        version = getattr(obj, "metadata").resource_version  # noqa: B009  # every kind has metadata
+        if not (name and version) or "get" not in self._api.verbs:
+            return body
+        before, stored = fetch_with_json(self._requester, self._request("get", name), self._codec)
+        if getattr(before, "metadata").resource_version != version:  # noqa: B009
+            return body  # the server answers with a conflict
+        return encode_value(changed(msgspec.json.decode(stored), before, obj))
 
     def _listing(self, verb: str, options: ListOptions, body: bytes | None = None) -> Request:
         timeout, retry = float(options.timeout_seconds) or None, options.retry_lagging

@@ -70,14 +70,21 @@ def fetch_object(
     Raises:
         Undecodable: the object is of the kind, and does not fit its class.
     """
+    return fetch_with_json(requester, request, codec, name=name, sent=sent)[0]
+
+
+def fetch_with_json(
+    requester: Requester, request: Request, codec: Codec[T], *, name: str | None = None, sent: T | None = None
+) -> tuple[T, bytes]:
+    """Return the object that answers a request, and its JSON; the arguments and errors are those of `fetch_object`."""
     accepted = kinds_of(codec, accept=request.accept, success=sent is not None)
 
-    def decode(body: bytes, server: str) -> T:
+    def decode(body: bytes, server: str) -> tuple[T, bytes]:
         if check_response(body, accepted, server) and sent is not None:
-            return sent
+            return sent, body
         obj = codec.decode(body)
         _check_name(getattr(obj, "metadata", None), request.name or name, request, accepted, server)
-        return obj
+        return obj, body
 
     return _fetch(requester, request, decode)
 

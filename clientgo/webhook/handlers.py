@@ -19,6 +19,7 @@ from clientgo.log import get_logger
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.patches import PatchError, jsonpatch
+from clientgo.meta.patches.overlay import changed
 from clientgo.webhook.admission import (
     AdmissionRequest,
     AdmissionResponse,
@@ -30,7 +31,6 @@ from clientgo.webhook.admission import (
     rejected,
 )
 from clientgo.webhook.field import Errors
-from clientgo.webhook.overlay import changed
 
 log = get_logger(__name__)
 

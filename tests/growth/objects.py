@@ -10,8 +10,8 @@ from clientgo.meta.apply.managedfields import FieldManager, ManagedType
 from clientgo.meta.apply.mergerules import MergeRule, merge_rule
 from clientgo.meta.codec import codec_for
 from clientgo.meta.patches import PatchError, jsonpatch, mergepatch, strategic
+from clientgo.meta.patches.overlay import changed
 from clientgo.webhook.field import Errors, Path, invalid
-from clientgo.webhook.overlay import changed
 from clientgo.webhook.todict import to_dict_with_defaults
 
 CODEC = codec_for(ConfigMap)

@@ -1,8 +1,9 @@
 """Transfer of changes of a typed object to the JSON it was decoded from.
 
-A class may lack fields of its kind: a newer version of the CRD has more, and some CRDs preserve unknown fields. So the
-result of a defaulter never replaces the whole object. It is compared with the decoded object, and only the differences
-are applied to the JSON.
+A class may lack fields of its kind: a newer version of the CRD has more, and some CRDs preserve unknown fields. It may
+also write a value otherwise than it was: an empty list as none. So the result of a defaulter, and the update of an
+object of a `partial` class, never replace the whole object. The changed object is compared with the decoded one, and
+only the differences are applied to the JSON.
 
 Both sides of the comparison include defaults; otherwise a field set to its default would look removed. New values are
 encoded by the codec, without defaults.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clientgo.kubernetes.types.core_v1 import PodSpec
 from clientgo.meta import Meta, ObjectMeta, api_type, from_dict, replace, to_dict
 from clientgo.meta.patches.jsonpatch import diff
-from clientgo.webhook.overlay import changed
+from clientgo.meta.patches.overlay import changed
 from tests.webhook.homes import Garden, Home, HomeSpec, HomeStatus, home
 
 
