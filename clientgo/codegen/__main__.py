@@ -69,6 +69,7 @@ def _run(runs: Sequence[tuple[argparse.Namespace, set[str]]]) -> int:
             combined.texts |= output.texts
             combined.folders += output.folders
             combined.patched |= output.patched
+            combined.warnings += output.warnings
     except NoHeader as error:
         return complain([str(error)])
     return complain(problems) if problems else finish(combined, runs[0][0])

@@ -22,7 +22,7 @@ from clientgo.codegen.render.applyconfigurations import apply_texts
 from clientgo.codegen.render.clients import render
 from clientgo.codegen.render.openapi import openapi_texts, published_schemas
 from clientgo.codegen.render.templatefiles import Layout, Text, fill
-from clientgo.codegen.render.thirdparty import foreign_groups
+from clientgo.codegen.render.thirdparty import foreign_groups, warnings_about
 from clientgo.meta.scheme import ApiType
 
 
@@ -37,7 +37,7 @@ def generate(options: argparse.Namespace, generators: set[str], problems: Proble
     check_foreign(
         own_kinds, foreign, problems, needed=bool(generators - {"rbac", "webhook"} or not options.declarations)
     )
-    output = Output(header_of(options))
+    output = Output(header_of(options), warnings=[warning for kind in foreign for warning in warnings_about(kind)])
     if generators & set(SUBPACKAGES) and options.output_package is not None and not problems:
         _add_modules(
             output, options, generators, list(_modules(options, generators, own_kinds, foreign, problems)), problems

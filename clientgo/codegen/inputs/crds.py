@@ -110,6 +110,7 @@ def _api(spec: "_Spec", version: "_Version") -> ApiType:
         status=version.subresources.status is not None,
         scale=version.subresources.scale,
         storage=version.storage,
+        partial=True,
     )
 
 

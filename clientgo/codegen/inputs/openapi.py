@@ -143,6 +143,7 @@ def _api(kind: _Gvk, served: _Served) -> ApiType:
         status="/status" in served.rests,
         scale=ScaleSubresource(".spec.replicas", ".status.replicas") if "/scale" in served.rests else None,
         verbs=tuple(verb for verb in ALL_VERBS if verb in served.verbs),
+        partial=True,
     )
 
 

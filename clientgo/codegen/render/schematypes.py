@@ -35,6 +35,15 @@ class _Shape(NamedTuple):
     sent: str = ""
 
 
+_OPEN = "x-kubernetes-preserve-unknown-fields"
+_ANYTHING: Schema = {_OPEN: True}
+
+
+def has_open_root(schema: Schema) -> bool:
+    """Report whether objects of a kind may have fields that the schema does not name."""
+    return bool(schema.get(_OPEN) or schema.get("additionalProperties"))
+
+
 class SchemaTypes:
     """Makes records of schemas; referenced classes come first."""
 
@@ -44,6 +53,8 @@ class SchemaTypes:
 
     def kind(self, name: str, schema: Schema, api: ApiType) -> None:
         """Add the classes of a kind and its nested objects."""
+        if has_open_root(schema):  # by convention it has these two
+            schema = {**schema, "properties": {"spec": _ANYTHING, "status": _ANYTHING, **schema.get("properties", {})}}
         attributes = (_METADATA, *self._attributes(name, schema, root=True))
         doc = _sentence(schema) or f"A {name}."
         self.records[name] = StructType(name=name, doc=doc, attributes=attributes, api=api)
@@ -84,7 +95,10 @@ class SchemaTypes:
             return _Shape("int | str", sent="int")
         kind = schema.get("type")
         if kind == "array":
-            return _Shape(f"tuple[{self._inside(name, schema.get('items') or {})}, ...]", "()", "no_items")
+            items = schema.get("items") or {}
+            # A list passes its openness on to its items.
+            items = {**items, _OPEN: True} if schema.get(_OPEN) else items
+            return _Shape(f"tuple[{self._inside(name, items)}, ...]", "()", "no_items")
         if kind == "object":
             return self._object(name, schema)
         if kind in _SCALARS:
@@ -97,10 +111,11 @@ class SchemaTypes:
         return f"{text} | None" if schema.get("nullable") and text != "Any" else text
 
     def _object(self, name: str, schema: Schema) -> _Shape:
-        values = schema.get("additionalProperties")
-        if isinstance(values, Mapping):
+        values, properties = schema.get("additionalProperties"), schema.get("properties")
+        if isinstance(values, Mapping) and not properties:
             return _Shape(f"Mapping[str, {self._inside(name, values)}]", "EMPTY_MAP", "no_entries")
-        if not schema.get("properties") or values is True or schema.get("x-kubernetes-preserve-unknown-fields"):
+        # An embedded object has apiVersion, kind and metadata, whether the schema names them or not.
+        if not properties or values or schema.get(_OPEN) or schema.get("x-kubernetes-embedded-resource"):
             return _Shape("Mapping[str, Any]", sent="no_entries")
         struct = self._struct(name, schema)
         return _Shape(struct, sent=struct)

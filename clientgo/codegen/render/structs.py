@@ -120,6 +120,7 @@ def _mark(api: ApiType, name: str) -> list[str]:
     words = ("plural", "kind", "singular", "list_kind", "scope", "status")
     arguments += [(word, value) for word in words if (value := getattr(api, word)) != getattr(plain, word)]
     mark = [f"{word}={literal(value)}" for word, value in arguments]
+    mark += ["partial=True"] if api.partial else []
     if api.scale is not None:
         paths = (api.scale.spec_path, api.scale.status_path, api.scale.selector_path)
         mark.append(f"scale=ScaleSubresource({', '.join(quoted(path) for path in paths if path)})")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from clientgo.codegen.inputs.crds import ForeignKind
 from clientgo.codegen.model import Kind, group_names
 from clientgo.codegen.names import identifier
-from clientgo.codegen.render.schematypes import SchemaTypes, class_name
+from clientgo.codegen.render.schematypes import SchemaTypes, class_name, has_open_root
 from clientgo.codegen.render.structs import StructType, types_text
 from clientgo.codegen.render.templatefiles import Layout, Text
 
@@ -41,3 +41,17 @@ def foreign_groups(foreign: Iterable[ForeignKind], own_groups: Iterable[str], pa
             for member in members
         )
         yield ForeignGroup(module, kinds, types.records)
+
+
+def warnings_about(kind: ForeignKind) -> Iterator[str]:
+    """Yield a warning for each field that the class of a kind cannot hold."""
+    if has_open_root(kind.schema):
+        named = ["metadata", *sorted({"spec", "status", *kind.schema.get("properties", {})} - {"metadata", *_TYPE})]
+        reason = "the schema keeps unknown fields at its root"
+        yield (
+            f"{kind.source}: warning: {kind.api.kind} of {kind.api.api_version}: the class has no fields beside "
+            f"{', '.join(named)}, because {reason}: others cannot be read, and an update keeps them"
+        )
+
+
+_TYPE = ("apiVersion", "kind")

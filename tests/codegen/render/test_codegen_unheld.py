@@ -1,0 +1,155 @@
+"""Values that generated classes do not hold: they survive an update of the object."""
+
+import importlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientgo.codegen.__main__ import main
+from clientgo.errors import Conflict, NotFound
+from clientgo.meta import ObjectMeta, ObjectName, replace
+from clientgo.meta.jsonvalues import same_text
+from clientgo.testing.client import FakeClient
+from tests.codegen.generating import importable
+
+OPEN: dict[str, Any] = {"x-kubernetes-preserve-unknown-fields": True}
+TEXT = {"type": "string"}
+PAIR = {"type": "object", "properties": {"a": TEXT, "b": {"type": "array", "items": TEXT}}}
+CASES: dict[str, tuple[dict[str, Any], list[Any]]] = {
+    "openItems": ({"type": "array", **OPEN, "items": PAIR}, [[{"a": "x", "data": {"k": 1}}], [{}], []]),
+    "openItemsOfItems": (
+        {"type": "array", **OPEN, "items": {"type": "array", "items": PAIR}},
+        [[[{"a": "x", "data": {"k": 1}}], []]],
+    ),
+    "openStruct": ({**PAIR, **OPEN}, [{"a": "x", "c": None}, {"b": []}, {}]),
+    "openMap": ({"type": "object", "additionalProperties": {**PAIR, **OPEN}}, [{"k": {"c": 1}, "l": {}}, {}]),
+    "openList": ({"type": "array", "items": {**PAIR, **OPEN}}, [[{"a": "x", "c": {"d": [None]}}]]),
+    "closedStruct": (PAIR, [{"b": []}, {}]),
+    "closedList": ({"type": "array", "items": PAIR}, [[{"b": []}, {"a": "x"}]]),
+    "map": ({"type": "object", "additionalProperties": TEXT}, [{}]),
+    "mapAndFields": ({**PAIR, "additionalProperties": {"type": "integer"}}, [{"a": "x", "n": 1}]),
+    "embedded": (
+        {**PAIR, "x-kubernetes-embedded-resource": True},
+        [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "a": "x"}],
+    ),
+    "nullable": ({**TEXT, "nullable": True}, [None, "x"]),
+    "nullableList": ({"type": "array", "items": {**TEXT, "nullable": True}, "nullable": True}, [None, [None], []]),
+    "nullableStruct": ({**PAIR, "nullable": True}, [None, {}]),
+    "enum": ({**TEXT, "enum": ["a"]}, ["new"]),
+    "port": ({"x-kubernetes-int-or-string": True}, [80, "http"]),
+    "number": ({"type": "number"}, [1, 1.0, 1.5, 1e-7]),
+    "integer": ({"type": "integer"}, [0, 3.0, 10**20, 1e30]),
+    "time": (
+        {**TEXT, "format": "date-time"},
+        ["2020-01-01T00:00:00.123456789Z", "2020-01-01t00:00:00.120z", "2020-01-01T02:00:00+02:00", "soon", "",
+         "10000-01-01T00:00:00Z", "-0001-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "2020-01-01"],
+    ),
+    "bytes": ({**TEXT, "format": "byte"}, ["YQ==", "Y\nQ==", "YR==", "not base64", ""]),
+    "anything": (OPEN, [None, [], {}, 1.0, {"a": [None, {"b": 10**20}]}, "x"]),
+}  # fmt: skip
+
+
+def definition(kind: str, schema: dict[str, Any]) -> dict[str, Any]:
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"kind": kind, "plural": f"{kind.lower()}s"}
+    spec = {"group": "g.example.com", "names": names, "scope": "Cluster", "versions": [version]}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+
+
+def chest(*required: str) -> dict[str, Any]:
+    spec = {"type": "object", "properties": {name: schema for name, (schema, _) in CASES.items()}}
+    return {"type": "object", "properties": {"spec": {**spec, "required": list(required)}}}
+
+
+DEFINITIONS = [
+    definition("Chest", chest()),
+    definition("Full", chest(*CASES)),
+    definition("Open", {"type": "object", **OPEN}),
+    definition("Half", {"type": "object", **OPEN, "properties": {"spec": PAIR}}),
+]
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("unheld")
+    (folder / "crds.yaml").write_text("\n---\n".join(map(json.dumps, DEFINITIONS)))
+    options = ("--generators", "client", "--output-package", "unheld", "--root", str(folder))
+    assert main(["--from-crd", str(folder / "crds.yaml"), *options]) == 0
+    with importable(folder, "unheld"):
+        yield importlib.import_module("unheld.types.g_v1")
+
+
+def stored(kind: str, **content: Any) -> dict[str, Any]:
+    return {"apiVersion": "g.example.com/v1", "kind": kind, "metadata": {"name": "x", "labels": {"a": "b"}}, **content}
+
+
+def relabelled(cls: Any, raw: dict[str, Any]) -> Any:
+    """Return what the server holds after the update of a label, without its metadata."""
+    client = FakeClient(cls(metadata=ObjectMeta(name="other")))
+    client.fake.tracker.add(raw)
+    obj = client.get(cls, ObjectName("", "x"))
+    client.update(replace(obj, metadata=replace(obj.metadata, labels={"a": "c"})))
+    after = client.fake.tracker.get(cls.__api_type__.gvr, "", "x")
+    assert after["metadata"]["labels"] == {"a": "c"}
+    return {name: part for name, part in after.items() if name != "metadata"}
+
+
+@pytest.mark.parametrize("kind", ["Chest", "Full"])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [pytest.param(field, value, id=field) for field, (_, values) in CASES.items() for value in values],
+)
+def test_value_survives_the_update_of_a_label(kinds: Any, kind: str, field: str, value: Any) -> None:
+    raw = stored(kind, spec={field: value})
+    after = relabelled(getattr(kinds, kind), raw)
+    assert same_text(after["spec"], raw["spec"])
+
+
+@pytest.mark.parametrize("kind", ["Open", "Half"])
+@pytest.mark.parametrize("spec", [{"a": "x", "b": []}, {}], ids=["spec", "empty"])
+def test_fields_of_an_open_root_survive_the_update_of_a_label(kinds: Any, kind: str, spec: Any) -> None:
+    raw = stored(kind, spec=spec, status={"ready": None}, data=[{"k": {}}], other=1.0)
+    after = relabelled(getattr(kinds, kind), raw)
+    assert same_text(after, {name: part for name, part in raw.items() if name != "metadata"})
+
+
+def test_spec_and_status_of_an_open_root_can_be_read_and_changed(kinds: Any) -> None:
+    client = FakeClient(kinds.Open(metadata=ObjectMeta(name="x"), spec={"size": 1, "a": None}))
+    obj = client.get(kinds.Open, ObjectName("", "x"))
+    assert (obj.spec, obj.status) == ({"size": 1, "a": None}, None)
+    assert client.update(replace(obj, spec={**obj.spec, "size": 2})).spec == {"size": 2, "a": None}
+
+
+def test_changed_item_of_a_list_keeps_what_its_class_does_not_hold(kinds: Any) -> None:
+    client = FakeClient(kinds.Chest(metadata=ObjectMeta(name="other")))
+    client.fake.tracker.add(stored("Chest", spec={"closedList": [{"a": "x", "b": [], "new": 1}, {"a": "y", "new": 2}]}))
+    obj = client.get(kinds.Chest, ObjectName("", "x"))
+    first, second = obj.spec.closed_list
+    client.update(replace(obj, spec=replace(obj.spec, closed_list=(first, replace(second, a="z")))))
+    after = client.fake.tracker.get(kinds.Chest.__api_type__.gvr, "", "x")
+    assert after["spec"] == {"closedList": [{"a": "x", "b": [], "new": 1}, {"a": "z", "new": 2}]}
+
+
+def test_stale_object_is_still_a_conflict(kinds: Any) -> None:
+    client = FakeClient(kinds.Open(metadata=ObjectMeta(name="x"), spec=1))
+    obj = client.get(kinds.Open, ObjectName("", "x"))
+    client.update(replace(obj, spec=2))
+    with pytest.raises(Conflict):
+        client.update(replace(obj, spec=3))
+    client.delete(obj)
+    with pytest.raises(NotFound):
+        client.update(obj)
+
+
+def test_open_root_is_reported_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "crds.yaml").write_text("\n---\n".join(map(json.dumps, DEFINITIONS)))
+    options = ("--output-package", "made", "--generators", "client", "--root", str(tmp_path))
+    for verify in ((), ("--verify",)):
+        assert main(["--from-crd", str(tmp_path / "crds.yaml"), *options, *verify]) == 0
+        half, opened = sorted(capsys.readouterr().err.splitlines())
+        start = "crds.yaml: warning: {} of g.example.com/v1: the class has no fields beside metadata, spec, status"
+        assert half.startswith(start.format("Half"))
+        assert opened.startswith(start.format("Open"))
