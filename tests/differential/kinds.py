@@ -418,11 +418,12 @@ def _list(items: dict[str, Any], list_type: str = "", *keys: str) -> dict[str, A
 
 _STRING = {"type": "string"}
 _STRINGS = _object(additionalProperties=_STRING)
-_KEPT = {"x-kubernetes-preserve-unknown-fields": True}
+_KEPT: dict[str, Any] = {"x-kubernetes-preserve-unknown-fields": True}
+_EMBEDDED: dict[str, Any] = {"x-kubernetes-embedded-resource": True}
 _PART_SCHEMA = _object({"a": _STRING, "b": {"type": "integer"}, "set": _list(_STRING, "set"), "texts": _STRINGS})
 _PROTOCOL = {"type": "string", "default": "TCP"}
 _PORT = _object({"port": {"type": "integer"}, "protocol": _PROTOCOL, "text": _STRING}, required=["port"])
-_NAMED = {"required": ["name"]}
+_NAMED: dict[str, Any] = {"required": ["name"]}
 _SPEC_SCHEMA = _object(
     {
         "replicas": {"type": "integer"},
@@ -458,7 +459,7 @@ _SPEC_SCHEMA = _object(
         ),
         "open": _object(**_KEPT),
         "openItems": _list(_object({"name": _STRING, "known": _STRING}, **_NAMED, **_KEPT), "map", "name"),
-        "embedded": _object(**_KEPT, **{"x-kubernetes-embedded-resource": True}),
+        "embedded": _object(**_KEPT, **_EMBEDDED),
         "part": _PART_SCHEMA,
         "nested": _object({"part": _PART_SCHEMA, "entries": _object(additionalProperties=_STRINGS)}),
     }

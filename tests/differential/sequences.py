@@ -18,7 +18,7 @@ Write = dict[str, Any]
 """One write: `verb` (create, update, or a patch's content type), `manager`, `body`, and where they differ from the
 defaults `subresource`, `force` and `version`. The body of an update is a list of edits of the object as it is."""
 
-_STEPS = ((APPLY, 9), (MERGE, 4), (STRATEGIC, 5), (JSON_PATCH, 3), ("update", 4))
+_SHARES = {APPLY: 9, MERGE: 4, STRATEGIC: 5, JSON_PATCH: 3, "update": 4}
 
 
 @dataclass(slots=True)
@@ -41,8 +41,7 @@ class Author:
 
     def next(self) -> Write:
         """Return a further write."""
-        verbs, weights = zip(*_STEPS, strict=True)
-        verb = self.chance.choices(verbs, weights)[0]
+        verb = self.chance.choices([*_SHARES], [*_SHARES.values()])[0]
         if verb == STRATEGIC and not self.kind.typed:
             verb = self.chance.choice((MERGE, APPLY))
         manager = self.chance.choice(MANAGERS)
