@@ -78,8 +78,9 @@ def make(chance: random.Random, shape: Shape, fill: float = 0.4) -> Any:
         case Entries(keys, value):
             return {key: make(chance, value, fill) for key in _some(chance, keys)}
         case Items(names, keys, item, needed):
-            chosen = chance.sample(keys, chance.randint(0, min(3, len(keys))))
-            named = [*([keys[0]] if needed and keys[0] not in chosen else ()), *chosen]
+            sampled = chance.sample(keys, chance.randint(0, min(3, len(keys))))
+            first = [keys[0]] if needed and keys[0] not in sampled else []
+            named = [*first, *sampled]
             unique = {repr(key_of(key, names)): key for key in named}
             return [{**make(chance, item, fill), **key} for key in unique.values()]
         case Members(values):
