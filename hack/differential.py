@@ -24,7 +24,7 @@ import yaml
 from clientgo.flags import natural
 from tests.differential.bundled import bundled
 from tests.differential.kinds import DEFINITION, KINDS, NAMESPACE
-from tests.differential.playing import Outcome, Send, play
+from tests.differential.playing import Outcome, Send, is_same, play
 from tests.differential.recording import RECORDED, Recorded, write
 from tests.differential.sequences import JSON, sequence
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         writes += len(pairs)
         words += sum(theirs.code == mine.code and theirs.message != mine.message for _, theirs, mine in pairs)
-        different = next((pair for pair in enumerate(pairs) if _differ(*pair[1][1:])), None)
+        different = next((pair for pair in enumerate(pairs) if not is_same(*pair[1][1:])), None)
         if different:
             step, (request, theirs, mine) = different
             differing[f"{kind.name} {request['verb']}"] += 1
@@ -73,10 +73,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _recorded(real: Send, seed: int, name: str) -> Recorded:
     kind, steps = sequence(seed)
     return Recorded(seed, kind.name, steps, list(play(real, kind, name, steps)))
-
-
-def _differ(theirs: Outcome, mine: Outcome) -> bool:
-    return (theirs.code, theirs.stored) != (mine.code, mine.stored)
 
 
 def _difference(theirs: Outcome, mine: Outcome) -> str:
