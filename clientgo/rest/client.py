@@ -311,12 +311,12 @@ class RESTClient:
         send: Callable[[_Call, str], HTTPReply | A],
         keep: Callable[[A, InFlightRequest], K],
     ) -> K:
-        timeout = request.timeout or self._timeout
+        timeout = self._timeout if request.timeout is None else request.timeout
         try:
             with self._in_flight(timeout) as current:
                 current.start()
                 media_types = MediaTypes("", request.accept, watch=True)
-                call = _Call(method, None, media_types, timeout or SILENCE, current)
+                call = _Call(method, None, media_types, SILENCE if timeout is None else timeout, current)
                 response = self._send_with_retries(
                     call, target_of(request), partial(send, call), retry_lagging=request.retry_lagging
                 )

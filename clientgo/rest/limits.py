@@ -45,14 +45,34 @@ class Deadline:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.remaining():g} s left>"
 
+    def __str__(self) -> str:
+        return "no limit" if self._seconds is None else f"{self._seconds:g} s"
+
     def start(self) -> None:
         """Start the countdown; later calls have no effect."""
         if self._seconds is not None:
             self._at = min(self._at, self._clock.now() + self._seconds)
 
+    @property
+    def passed(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.remaining() <= 0
+
+    @property
+    def timeout(self) -> float | None:
+        """Timeout for the next step, in seconds: the time left, 0 after the deadline; None without a limit."""
+        return None if self._at == math.inf else max(0.0, self.remaining())
+
     def remaining(self) -> float:
         """Return the seconds left: infinity without a limit, negative after the deadline."""
         return self._at - self._clock.now()
+
+
+def started_deadline(seconds: float | None, clock: Clock = SYSTEM_CLOCK) -> Deadline:
+    """Return a deadline that begins now; all steps of an operation share it."""
+    deadline = Deadline(seconds, clock)
+    deadline.start()
+    return deadline
 
 
 class InFlightRequest(Deadline):

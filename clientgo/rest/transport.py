@@ -117,7 +117,7 @@ class WholeBody:
 class Duplex(Protocol):
     """A connection that has switched protocols: one thread receives while others send.
 
-    Both raise `ConnectionFailed` if the connection breaks, or `close` was called.
+    A thread that receives answers by `post`, which does not wait for those that send. All raise `ConnectionFailed` if the connection breaks, or `close` was called.
     """
 
     @property
@@ -133,6 +133,12 @@ class Duplex(Protocol):
 
     def send(self, data: bytes) -> None:
         """Send all bytes; wait while the peer does not read."""
+
+    def post(self, data: bytes) -> None:
+        """Send bytes after the message in progress, without waiting for the peer.
+
+        If the peer does not read, a few posted messages are kept, and earlier ones dropped.
+        """
 
     def close(self) -> None:
         """Close the connection from any thread; a blocked thread returns at once. May be called again."""
@@ -166,6 +172,11 @@ class StoppableDuplex:
         """Send all bytes; wait while the peer does not read."""
         with self._stoppable():
             self._duplex.send(data)
+
+    def post(self, data: bytes) -> None:
+        """Send bytes after the message in progress, without waiting for the peer."""
+        with self._stoppable():
+            self._duplex.post(data)
 
     def close(self) -> None:
         """Close the connection from any thread; a blocked thread returns at once. May be called again."""

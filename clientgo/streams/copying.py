@@ -3,16 +3,15 @@
 As with `cp -r`, the target is the name of the copy or, if it is an existing folder, the folder for it.
 """
 
-import math
 import posixpath
 from pathlib import Path
 from typing import Protocol
 
-from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConnectionFailed
+from clientgo.rest.limits import Deadline, started_deadline
 from clientgo.rest.transport import IdleTimeout
 from clientgo.streams.archives import CopyFailed, archive_of, unpack
-from clientgo.streams.process import CommandResult, RemoteProcess
+from clientgo.streams.process import CommandResult, OutputPiece, RemoteProcess
 
 _MAX_PADDING = 1024 * 1024
 
@@ -20,19 +19,20 @@ _MAX_PADDING = 1024 * 1024
 class StartCommand(Protocol):
     """Function that runs a command in a container."""
 
-    def __call__(self, command: list[str], *, stdin: bool = False) -> RemoteProcess:
-        """Start it, with or without input."""
+    def __call__(self, command: list[str], *, stdin: bool = False, timeout: float | None = None) -> RemoteProcess:
+        """Start it within `timeout` seconds, with or without input."""
 
 
 def copy_to_container(start: StartCommand, source: Path, target: str, *, timeout: float | None = None) -> None:
-    """Copy a local file or folder to a path in a container, each command within `timeout` seconds."""
-    source = source.resolve(strict=True)
-    is_folder = start(["test", "-d", target]).communicate(timeout=timeout).exit_code == 0
+    """Copy a local file or folder to a path in a container within `timeout` seconds."""
+    source, deadline = source.resolve(strict=True), started_deadline(timeout)
+    test = start(["test", "-d", target], timeout=deadline.timeout)
+    is_folder = test.communicate_until(deadline).exit_code == 0
     if is_folder or target.endswith("/"):
         target = posixpath.join(target, source.name)
     folder, name = posixpath.split(posixpath.normpath(target))
-    process = start(["tar", "-xmf", "-", "-C", folder or "."], stdin=True)
-    process.communicate(archive_of(source, name), timeout=timeout).check()
+    process = start(["tar", "-xmf", "-", "-C", folder or "."], stdin=True, timeout=deadline.timeout)
+    process.communicate_until(deadline, archive_of(source, name)).check()
 
 
 def copy_from_container(start: StartCommand, source: str, target: Path, *, timeout: float | None = None) -> None:
@@ -46,8 +46,10 @@ def copy_from_container(start: StartCommand, source: str, target: Path, *, timeo
         raise ValueError(f"invalid path {source!r}: expected an absolute one, or one below the container's folder")
     if target.is_dir() and source != ".":
         target /= posixpath.basename(source)
-    with start(["tar", "-cf", "-", f"./{source}" if source.startswith("-") else source]) as process:
-        output = _Output(process, timeout)
+    deadline = started_deadline(timeout)
+    command = ["tar", "-cf", "-", f"./{source}" if source.startswith("-") else source]
+    with start(command, timeout=deadline.timeout) as process:
+        output = _Output(process, deadline)
         try:
             unpack(output, "" if source == "." else source.strip("/"), target)
         except CopyFailed:
@@ -61,10 +63,9 @@ def copy_from_container(start: StartCommand, source: str, target: Path, *, timeo
 class _Output:
     """The output of a process as a file."""
 
-    def __init__(self, process: RemoteProcess, timeout: float | None) -> None:
+    def __init__(self, process: RemoteProcess, deadline: Deadline) -> None:
         self._process = process
-        self._timeout = timeout
-        self._deadline = math.inf if timeout is None else SYSTEM_CLOCK.now() + timeout
+        self._deadline = deadline
         self._unread = b""
         self._errors = bytearray()
 
@@ -73,17 +74,23 @@ class _Output:
         while not self._unread:
             if self._process.exit_code is not None:
                 return b""
-            try:
-                piece = self._process.read(None if self._deadline == math.inf else self._deadline - SYSTEM_CLOCK.now())
-            except IdleTimeout as error:
-                message = f"{self._process.name}: the copy did not end within {self._timeout:g} s"
-                raise ConnectionFailed(message, timeout=True) from error
+            piece = self._next()
             if piece is not None and piece.stream == "stdout":
                 self._unread = piece.data
             elif piece is not None:
                 self._errors += piece.data
         data, self._unread = self._unread[:size], self._unread[size:]
         return data
+
+    def _next(self) -> OutputPiece | None:
+        try:
+            piece = self._process.read(self._deadline.timeout)
+            if piece is not None and self._deadline.passed:
+                raise IdleTimeout(f"more output of {self._process.name} than fits into the time")
+        except IdleTimeout as error:
+            message = f"{self._process.name}: the copy did not end within {self._deadline}"
+            raise ConnectionFailed(message, timeout=True) from error
+        return piece
 
     def drain(self) -> None:
         """Read the padding at the end of the archive."""

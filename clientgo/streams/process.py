@@ -11,6 +11,7 @@ import msgspec
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConnectionFailed, Status, api_error, decode_status
 from clientgo.lifecycle import Detached, Group
+from clientgo.rest.limits import Deadline, started_deadline
 from clientgo.rest.request import Request, Requester
 from clientgo.rest.transport import IdleTimeout
 from clientgo.streams.channels import ERROR, RESIZE, STDERR, STDIN, STDOUT, ChannelSocket, open_channels
@@ -74,6 +75,7 @@ class RemoteProcess:
         self._clock = clock
         self._error = bytearray()
         self._status = Status()
+        self._lingers_until = math.inf
         self._threads = Group()
         self._input: Detached[None] | None = None
 
@@ -99,7 +101,7 @@ class RemoteProcess:
             ConnectionFailed: the connection was lost.
             ApiError: the command could not be run.
         """
-        deadline = self._deadline(timeout)
+        deadline = started_deadline(timeout, self._clock)
         while (received := self._receive(deadline)) is not None:
             channel, data = received
             if channel in _NAMES and data:
@@ -109,6 +111,10 @@ class RemoteProcess:
                 if len(self._error) > MAX_STATUS:
                     raise ConnectionFailed(f"{self.name}: the exit status is larger than {MAX_STATUS} bytes")
                 self._status = decode_status(bytes(self._error))
+                if self._status.status:
+                    self._lingers_until = self._clock.now() + LINGER_SECONDS
+            if deadline.passed and not self._status.status:
+                raise IdleTimeout(f"no output of {self.name} in time")
         self.exit_code = self._exit_code()
         return None
 
@@ -149,15 +155,20 @@ class RemoteProcess:
             ConnectionFailed: the connection was lost, or the process did not end within `timeout` seconds.
             ApiError: the command could not be run.
         """
-        deadline = self._deadline(timeout)
+        return self.communicate_until(started_deadline(timeout, self._clock), data)
+
+    def communicate_until(self, deadline: Deadline, data: bytes | Iterable[bytes] = ()) -> CommandResult:
+        """Communicate until a deadline that has begun before, such as that of the opening."""
         output = {"stdout": bytearray(), "stderr": bytearray()}
         try:
             if data:
                 self.feed((data,) if isinstance(data, bytes) else data)
-            while (piece := self.read(self._remaining(deadline))) is not None:
+            while (piece := self.read(deadline.timeout)) is not None:
                 output[piece.stream] += piece.data
+                if deadline.passed:
+                    raise IdleTimeout(f"more output of {self.name} than fits into the time")
         except IdleTimeout as error:
-            raise ConnectionFailed(f"{self.name} did not end within {timeout:g} s", timeout=True) from error
+            raise ConnectionFailed(f"{self.name} did not end within {deadline}", timeout=True) from error
         finally:
             self.close()
         return CommandResult(self.exit_code or 0, bytes(output["stdout"]), bytes(output["stderr"]))
@@ -173,17 +184,12 @@ class RemoteProcess:
             self._threads.join()
             self._input.result()
 
-    def _deadline(self, timeout: float | None) -> float:
-        return math.inf if timeout is None else self._clock.now() + timeout
-
-    def _remaining(self, deadline: float) -> float | None:
-        return None if deadline == math.inf else deadline - self._clock.now()
-
-    def _receive(self, deadline: float) -> tuple[int, bytes] | None:
+    def _receive(self, deadline: Deadline) -> tuple[int, bytes] | None:
         if not self._status.status:
-            return self._channels.receive(self._remaining(deadline))
+            return self._channels.receive(deadline.timeout)
+        seconds = min(deadline.remaining(), self._lingers_until - self._clock.now())
         try:
-            return self._channels.receive(LINGER_SECONDS)
+            return self._channels.receive(seconds) if seconds > 0 else None
         except ConnectionFailed:
             return None  # the status was the last that matters
 

@@ -18,6 +18,9 @@ from clientgo.rest.transport import Duplex, IdleTimeout
 MAX_MESSAGE = 64 * 1024 * 1024
 """Maximum bytes of a message; API servers send some 32 KiB."""
 
+MAX_CONTROL = 125
+"""Maximum bytes of a control frame (RFC 6455, section 5.5)."""
+
 PING_SECONDS = 30.0
 """Seconds of silence after which a ping keeps proxies on the way from closing the connection."""
 
@@ -80,6 +83,7 @@ class WebSocket:
         self._duplex = duplex
         self._clock = clock
         self._deadline = math.inf
+        self._looked = False  # at least once in each call, so that a timeout of 0 returns what has arrived
         self._received = b""
         self._position = 0
         self._frames = _Frames(self._read, skip_utf8_validation=True)
@@ -91,7 +95,7 @@ class WebSocket:
 
     def send(self, message: bytes) -> None:
         """Send a message; wait while the peer does not read."""
-        self._send(message, ABNF.OPCODE_BINARY)
+        self._duplex.send(ABNF.create_frame(message, ABNF.OPCODE_BINARY).format())
 
     def receive(self, timeout: float | None = None) -> bytes | None:
         """Return the next message; None once the peer has closed the WebSocket.
@@ -101,6 +105,7 @@ class WebSocket:
             ConnectionFailed: the connection broke, or the peer broke the protocol.
         """
         self._deadline = math.inf if timeout is None else self._clock.now() + timeout
+        self._looked = False
         try:
             while not self.close_code:
                 frame = self._frames.recv_frame()
@@ -116,8 +121,9 @@ class WebSocket:
         """Close the connection from any thread; a blocked thread returns at once. May be called again."""
         self._duplex.close()
 
-    def _send(self, data: bytes, opcode: int) -> None:
-        self._duplex.send(ABNF.create_frame(data, opcode).format())
+    def _post(self, data: bytes, opcode: int) -> None:
+        # The reader must not wait for a peer that does not read.
+        self._duplex.post(ABNF.create_frame(data, opcode).format())
 
     def _assemble(self, frame: ABNF) -> bytes | None:
         self._fragments.validate(frame)
@@ -133,8 +139,10 @@ class WebSocket:
 
     def _control(self, frame: ABNF) -> None:
         data = frame.data if isinstance(frame.data, bytes) else frame.data.encode()
+        if len(data) > MAX_CONTROL:
+            raise WebSocketProtocolException(f"a control frame is longer than {MAX_CONTROL} bytes")
         if frame.opcode == ABNF.OPCODE_PING:
-            self._send(data, ABNF.OPCODE_PONG)
+            self._post(data, ABNF.OPCODE_PONG)
         elif frame.opcode == ABNF.OPCODE_CLOSE:
             self.close_code = struct.unpack("!H", data[:2])[0] if data else _NO_CODE
             self.close_reason = data[2:].decode(errors="replace")
@@ -148,12 +156,15 @@ class WebSocket:
     def _receive(self) -> bytes:
         while True:
             remaining = self._deadline - self._clock.now()
+            if remaining <= 0 and self._looked:
+                raise IdleTimeout(f"no message of {self.path} in time")
+            self._looked = True
             try:
-                data = self._duplex.receive(min(remaining, PING_SECONDS))
+                data = self._duplex.receive(max(0.0, min(remaining, PING_SECONDS)))
             except IdleTimeout:
                 if remaining <= PING_SECONDS:
                     raise
-                self._send(b"", ABNF.OPCODE_PING)
+                self._post(b"", ABNF.OPCODE_PING)
                 continue
             if not data:
                 raise ConnectionFailed(

@@ -41,6 +41,8 @@ class AnsweredCommand:
         """Drop the input."""
         self._check()
 
+    post = send
+
     def close(self) -> None:
         """Record the call in `closed`."""
         self.closed = True

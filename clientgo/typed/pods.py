@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from clientgo import streams
 from clientgo.meta.codec import encode_value
 from clientgo.meta.typemeta import accepted_kinds, type_meta
+from clientgo.rest.limits import started_deadline
 from clientgo.rest.request import ByteStream, open_stream
 from clientgo.typed.create import CreateClient
 from clientgo.typed.options import DeleteOptions, write_query
@@ -137,14 +138,15 @@ class PodExpansion(CreateClient[Any]):
     ) -> "streams.CommandResult":
         """Run a command in a pod's container until it ends, with this input; return its exit code and output.
 
-        `timeout` limits the opening, and then the command, in seconds.
+        `timeout` limits the opening and the command together, in seconds.
 
         Raises:
             ConnectionFailed: the connection was lost, or the command did not end in time.
             ApiError: the command could not be run; see `exec`.
         """
+        deadline = started_deadline(timeout)
         process = self.exec(name, command, container=container, stdin=bool(stdin), timeout=timeout)
-        return process.communicate(stdin, timeout=timeout)
+        return process.communicate_until(deadline, stdin)
 
     def copy_to(
         self, name: str, source: str | Path, target: str, *, container: str = "", timeout: float | None = None
@@ -153,7 +155,7 @@ class PodExpansion(CreateClient[Any]):
 
         `target` is the name of the copy or, if it is an existing folder or ends with a slash, the folder for it. Files
         belong to the user of the container's process. Local sockets and devices are skipped with a warning. `timeout`
-        limits each command, in seconds.
+        limits the whole copy, in seconds.
 
         Raises:
             CommandFailed: `tar` failed in the container.

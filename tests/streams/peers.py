@@ -72,6 +72,8 @@ class FakeDuplex:
             raise ConnectionFailed("closed")
         self.sent += data
 
+    post = send
+
     def close(self) -> None:
         self.closed.set()
 

@@ -49,6 +49,8 @@ class GateDuplex:
                 raise self._error
             self._sent += data
 
+    post = send
+
     def close(self) -> None:
         """Close the connection; a blocked thread returns at once."""
         self.end(ConnectionFailed("the connection was closed by this program", broken=False))

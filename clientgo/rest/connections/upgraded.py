@@ -4,9 +4,11 @@ import math
 import select
 import ssl
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, Protocol, TypeVar, cast
 
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
@@ -20,14 +22,16 @@ R = TypeVar("R")
 PIECE = 16 * 1024
 """Bytes of one transmission: a TLS record."""
 
-_READ = 64 * 1024
-_WAIT_SECONDS = 60.0
+MAX_POSTED = 8
+"""Posted messages that wait until the peer reads; further ones replace the oldest, so that memory stays bounded."""
 
+_READ = 64 * 1024
 _LONGEST_WAIT = 2_000_000.0
 _DIRECTIONS: dict[type[OSError], int] = {
     ssl.SSLWantReadError: select.POLLIN,
     ssl.SSLWantWriteError: select.POLLOUT,
 }
+_NOT_READY = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class _Switched(Protocol):
@@ -44,7 +48,8 @@ class _Switched(Protocol):
 class UpgradedConnection:
     """A connection that has switched protocols. Implements `Duplex`.
 
-    The socket does not block, and no lock is held during a wait: OpenSSL does not allow two threads in one connection.
+    The socket does not block, and no lock that a reader takes is held during a wait: OpenSSL does not allow two threads
+    in one connection. Each thread that waits also sends what is unsent, whoever it came from.
     """
 
     def __init__(self, connection: _Switched, head: Head, origin: str, clock: Clock) -> None:
@@ -52,18 +57,21 @@ class UpgradedConnection:
         self.headers: Mapping[str, str] = head.headers
         self._connection = connection
         self._sock = connection.sock
-        # urllib3's TLS inside TLS would lose what it cannot send at once.
-        self._sends_blocking = hasattr(self._sock, "socket")
         self._unread = connection.reader.unread
         self._origin = origin
         self._clock = clock
         self._io = forks.fork_safe(threading.Lock())
-        self._sending = forks.fork_safe(threading.Lock())  # of a whole message
+        self._writing = forks.fork_safe(threading.Lock())  # a message of `send`, until it is sent; only `send` takes it
+        # Guarded by _io: the rest of the message that has begun, and posted ones that follow it.
+        self._unsent = memoryview(b"")
+        self._posted: deque[bytes] = deque(maxlen=MAX_POSTED)
         self._state = forks.fork_safe(threading.Lock())
         self._users = 0  # guarded by _state
         self._closed = False  # guarded by _state
         allow_pauses(getattr(self._sock, "socket", self._sock))
         self._sock.settimeout(0)
+        if hasattr(self._sock, "sslobj"):
+            self._sock = _InnerTLS(self._sock)
 
     def __repr__(self) -> str:
         return f"<UpgradedConnection {self._origin}{' closed' if self._closed else ''}>"
@@ -74,18 +82,22 @@ class UpgradedConnection:
             data, self._unread = self._unread, b""
             return data
         with self._in_use(timeout):
-            received: bytes = self._retry(lambda: self._sock.recv(_READ), select.POLLIN, timeout)
+            received: bytes = self._retry(self._receive_some, select.POLLIN, timeout)
         if not received and self._closed:
             raise self._closed_error()
         return received
 
     def send(self, data: bytes) -> None:
         """Send all bytes; wait while the peer does not read."""
-        with self._in_use(None), self._sending:
-            unsent = memoryview(data)
-            while unsent:
-                piece = unsent[:PIECE]
-                unsent = unsent[self._retry(lambda: self._send_some(piece), select.POLLOUT, None) :]  # noqa: B023
+        with self._in_use(None), self._writing:
+            self._retry(partial(self._begin, data), select.POLLOUT, None)
+            self._retry(self._flush, select.POLLOUT, None)
+
+    def post(self, data: bytes) -> None:
+        """Send bytes after the message in progress, without waiting for the peer."""
+        with self._in_use(None), self._io:
+            self._posted.append(data)
+            self._flush_some()
 
     def close(self) -> None:
         """Close the connection; a blocked thread returns at once."""
@@ -123,17 +135,25 @@ class UpgradedConnection:
     def _closed_error(self) -> ConnectionFailed:
         return ConnectionFailed(f"the connection to {self._origin} was closed by this program", broken=False)
 
-    def _send_some(self, piece: memoryview) -> int:
-        if not self._sends_blocking:
-            return int(self._sock.send(piece))
-        if not self._ready(select.POLLOUT, 0):
-            raise BlockingIOError
-        self._sock.settimeout(_WAIT_SECONDS)
-        try:
-            self._sock.sendall(piece)
-        finally:
-            self._sock.settimeout(0)
-        return len(piece)
+    def _begin(self, message: bytes) -> None:
+        self._flush()
+        self._unsent = memoryview(message)
+
+    def _flush(self) -> None:
+        """Send all that is unsent; raise one of `_NOT_READY` if the peer does not take it now."""
+        while self._unsent or self._posted:
+            if not self._unsent:
+                self._unsent = memoryview(self._posted.popleft())
+            # After a failure the same piece again, as OpenSSL requires.
+            self._unsent = self._unsent[self._sock.send(self._unsent[:PIECE]) :]
+
+    def _flush_some(self) -> None:
+        with suppress(OSError):  # the next thread that waits tries again; a broken connection fails its reader
+            self._flush()
+
+    def _receive_some(self) -> Any:
+        self._flush_some()
+        return self._sock.recv(_READ)
 
     def _retry(self, call: Callable[[], R], direction: int, timeout: float | None) -> R:
         """Call until it need not wait; raise `TimeoutError`."""
@@ -142,14 +162,50 @@ class UpgradedConnection:
             try:
                 with self._io:
                     return call()
-            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError) as error:
+            except _NOT_READY as error:
                 remaining = deadline - self._clock.now()
                 if remaining <= 0:
                     raise TimeoutError from error
-                self._ready(_DIRECTIONS.get(type(error), direction), remaining)
+                self._wait(_DIRECTIONS.get(type(error), direction), remaining)
 
-    def _ready(self, direction: int, seconds: float) -> bool:
-        """Wait until the socket is ready; return whether it is."""
+    def _wait(self, direction: int, seconds: float) -> None:
+        """Wait until the socket is ready, also to take what is unsent."""
         poll = select.poll()
-        poll.register(self._sock, direction)
-        return bool(poll.poll(None if seconds == math.inf else math.ceil(min(seconds, _LONGEST_WAIT) * 1000)))
+        poll.register(self._sock, direction | select.POLLOUT if self._unsent or self._posted else direction)
+        poll.poll(None if seconds == math.inf else math.ceil(min(seconds, _LONGEST_WAIT) * 1000))
+
+
+class _InnerTLS:
+    """TLS inside TLS that does not wait: urllib3's own methods lose what they cannot send at once."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self._outer = transport.socket
+        self._encrypted = b""  # the piece that is being sent
+        self._accepted = 0  # its length before the encryption
+
+    def fileno(self) -> int:
+        return int(self._outer.fileno())
+
+    def recv(self, size: int) -> bytes:
+        while True:
+            try:
+                return cast(bytes, self._transport.sslobj.read(size))
+            except ssl.SSLWantReadError:
+                received = self._outer.recv(size)
+            except ssl.SSLEOFError:
+                return b""
+            if received:
+                self._transport.incoming.write(received)
+            else:
+                self._transport.incoming.write_eof()
+
+    def send(self, piece: memoryview) -> int:
+        """Send a piece, and return its length; after a failure it must be called with the same piece again."""
+        if not self._accepted:
+            self._accepted = self._transport.sslobj.write(piece)
+            self._encrypted = self._transport.outgoing.read()
+        while self._encrypted:
+            self._encrypted = self._encrypted[self._outer.send(self._encrypted) :]
+        accepted, self._accepted = self._accepted, 0
+        return accepted
