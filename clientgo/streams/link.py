@@ -1,5 +1,6 @@
 """One forwarded connection: a local socket and the WebSocket to a port of a pod."""
 
+import select
 import socket
 import threading
 from contextlib import suppress
@@ -20,6 +21,7 @@ QUIET_SECONDS = 1.0
 _DATA, _ERROR = range(2)
 _PORT_SIZE = 2
 _READ = 64 * 1024
+_TICK_MILLISECONDS = 200
 _RESET = b"\x01\x00\x00\x00\x00\x00\x00\x00"
 _ORDERLY = (1000, 1005)
 
@@ -112,12 +114,22 @@ class Link:
                 raise ConnectionFailed(f"{self._name}: {data.decode(errors='replace').strip()}")
             if channel == _DATA and data:
                 self._received += 1
-                self._sock.sendall(data)
+                self._deliver(data)
         if channels.socket.close_code not in _ORDERLY:
             raise ConnectionFailed(
                 f"{self._name}: the server closed the connection with code {channels.socket.close_code} "
                 f"{channels.socket.close_reason}".rstrip()
             )
+
+    def _deliver(self, data: bytes) -> None:
+        """Send data to the local program, which may not read: `close` ends the wait, without an end that it could see."""
+        unsent, poll = memoryview(data), select.poll()
+        poll.register(self._sock, select.POLLOUT)
+        while unsent and not self._closed:
+            try:
+                unsent = unsent[self._sock.send(unsent, socket.MSG_DONTWAIT) :]
+            except BlockingIOError:
+                poll.poll(_TICK_MILLISECONDS)
 
     def _finish(self) -> None:
         """Tell the local program the end; wait for its own, as unread data would make it a reset."""
