@@ -9,12 +9,13 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
-from clientgo.cache.state import Synced, wait_for
+from clientgo.cache.state import wait_for
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
-from clientgo.lifecycle import MaybeCoroutine
+from clientgo.lifecycle import Group, MaybeCoroutine
 from clientgo.log import get_logger
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.eventhandlers import checked_request
@@ -22,9 +23,11 @@ from clientgo.manager.options import SYNC_SECONDS
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.requesters import finished_in_time, limited
 from clientgo.manager.sources import Source
+from clientgo.manager.sourcestart import SourceStart
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import Counter, safe_provider
 from clientgo.reconcile import Attempts, LogFields
+from clientgo.stopping import scope_of
 from clientgo.workers import GiveUp, Reconcile, Result, TerminalError, Workers
 from clientgo.workqueue import (
     NORMAL,
@@ -121,11 +124,11 @@ class Controller:
             give_up=self.options.give_up,
             clock=clock,
         )
+        self._threads = Group()  # of the sources; not joined, because one that blocks cannot be interrupted
         self.ready = threading.Event()
         """Event that is set once the sources have synced."""
         self._warming = threading.Lock()
-        # Guarded by _warming: one for each source that has started, in their order.
-        self._started: list[Synced | None] = []
+        self._starts: list[SourceStart] = []  # guarded by _warming: one for each source, in their order
 
     def __repr__(self) -> str:
         return f"<Controller {self.name} {self.queue!r}>"
@@ -139,11 +142,19 @@ class Controller:
         self.queue.add(checked_request(request), priority=priority)
 
     def warm_up(self, stop: threading.Event) -> None:
-        """Start the sources that have not started yet, so that the queue fills before workers start."""
+        """Start the sources that have not started yet, so that the queue fills before workers start.
+
+        A source whose start blocks is left to its thread.
+        """
         with self._warming:
-            for source in self.sources[len(self._started) :]:
+            for source in self.sources[len(self._starts) :]:
                 log.info("Starting EventSource", extra={"controller": self.name, "source": str(source)})
-                self._started.append(source.start(self.enqueue, self._predicates, stop))
+                call = partial(source.start, self.enqueue, self._predicates, stop)
+                start = SourceStart(str(source), call, clock=self._clock)
+                scope_of(stop).add(start, start.cancel)
+                self._threads.start(start.run, name=f"{self.name}-source-{len(self._starts)}")
+                start.wait(self.name)
+                self._starts.append(start)
 
     def start(self, stop: threading.Event) -> None:
         """Reconcile until `stop` is set; return when every worker has finished its object.
@@ -183,14 +194,14 @@ class Controller:
 
     def _wait(self, stop: threading.Event) -> bool:
         timeout = self.options.cache_sync_timeout
-        synced: dict[str, Synced] = {}
-        for source, started in zip(self.sources, self._started, strict=True):
-            if started is not None:
-                name = str(source)
-                synced[name if name not in synced else f"{name} ({len(synced)})"] = started
+        synced: dict[str, SourceStart] = {}
+        for start in self._starts:
+            synced[start.name if start.name not in synced else f"{start.name} ({len(synced)})"] = start
         done = wait_for(stop, "", synced, timeout=timeout, clock=self._clock)
+        for start in self._starts:
+            start.raise_failure()
         if not done and not stop.is_set():
-            missing = ", ".join(done.missing)
+            missing = ", ".join(f"{name}{synced[name].hint}" for name in done.missing)
             raise CacheNotSynced(
                 f"controller {self.name}: not synced within {timeout:g} s: {missing}; {self._describe_unsynced()}"
             )
