@@ -46,6 +46,9 @@ TRACEBACK_PERIOD = 60.0
 SLOW_SECONDS = 1.0
 """Seconds from which a call of a handler is logged as slow: a handler should only put a key into a queue."""
 
+STUCK_SECONDS = 30.0
+"""Seconds from which a call that has not returned is a failure; it is logged once another event waits for it."""
+
 
 class Added(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """Notification of a new object; `initial` if it existed when the handler was added or the cache was filled."""
@@ -197,6 +200,9 @@ class Listener(Generic[T]):
         # Taken from the inbox and not yet delivered; used by the listener's thread only, except for its length.
         self._batch: deque[Notification[T]] = deque()
         self._closed = False
+        # The call in progress, and since when; written by the listener's thread only.
+        self._current: tuple[Notification[T], float] | None = None
+        self._stuck_logged: Notification[T] | None = None
         self._thread: int | None = None
         self._ended = threading.Event()
         self._retries: HandlerRetries[T] = HandlerRetries(clock)
@@ -219,12 +225,15 @@ class Listener(Generic[T]):
     @property
     def failing(self) -> int:
         """Number of objects that the handler raised for, and is called for again."""
-        return len(self._retries)
+        return len(self._retries) + (self._stuck() is not None)
 
     def failures(self) -> Iterator[ObjectFailure]:
         """Yield the objects that the handler raised for, and is called for again or was dropped for."""
         for key, error in self._retries.failures().items():
             yield ObjectFailure(self._handler.label or f"handler {self.name}", key, error)
+        if (stuck := self._stuck()) is not None and (name := _name_in(stuck[0])) is not None:
+            message = f"the call has not returned for {stuck[1]:.0f} s"
+            yield ObjectFailure(self._handler.label or f"handler {self.name}", name, message)
 
     def push(self, notification: Notification[T]) -> None:
         """Put a notification into the inbox; never blocks."""
@@ -233,6 +242,10 @@ class Listener(Generic[T]):
                 self._inbox.append(notification)
                 if len(self._inbox) == 1:  # otherwise the thread was notified before, and takes the whole inbox
                     self._changed.notify()
+        if (stuck := self._stuck()) is not None and self._stuck_logged is not stuck[0]:
+            self._stuck_logged = stuck[0]
+            facts = {**self._about(_name_in(stuck[0])), "seconds": stuck[1]}
+            log.error("handler has not returned; later events of it wait", extra=facts)
 
     def close(self) -> None:
         """End the thread after its current call; drop waiting notifications."""
@@ -293,14 +306,22 @@ class Listener(Generic[T]):
         while batch:
             if self._closed:
                 batch.clear()
-                return
+                break
             notification = batch.popleft()
+            self._current = notification, began
             succeeded = self._deliver(notification)
             ended = self._clock.now()
             if ended - began > SLOW_SECONDS and succeeded:  # an exception is logged already
                 facts = {**self._about(_name_in(notification)), "seconds": ended - began}
                 log.warning("handler was slow", extra=facts)
             began = ended
+        self._current = None
+
+    def _stuck(self) -> tuple[Notification[T], float] | None:
+        current = self._current
+        if current is None or (seconds := self._clock.now() - current[1]) < STUCK_SECONDS:
+            return None
+        return current[0], seconds
 
     def _deliver(self, notification: Notification[T]) -> bool:
         key = _name_in(notification) if self._retries.has_names else None

@@ -18,6 +18,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectName, object_name
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.metrics import recorded_metrics
 from clientgo.testing.source import FakeSource
@@ -393,6 +394,30 @@ def test_handler_that_takes_more_than_a_second_is_logged(
     assert [(item["object"], item["seconds"], "slow" in item["functions"]) for item in messages] == [
         ("ns/slow", took, True)
     ] * lines
+
+
+def test_handler_that_does_not_return_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    running = Running()
+    began, release = threading.Event(), threading.Event()
+
+    def blocking(obj: ConfigMap) -> None:
+        began.set()
+        release.wait(20)
+
+    running.source.add(config_map("stuck"))
+    registration = running.informer.add_event_handler(on_add=blocking)
+    running.start()
+    assert began.wait(10)
+    running.clock.step(40.0)
+    failures = [(str(failure.name), failure.error) for failure in registration.failures()]
+    running.source.add(config_map("a"))
+    running.source.add(config_map("b"))
+    eventually(lambda: "handler has not returned" in caplog.text)
+    release.set()
+    running.end()
+    assert failures == [("ns/stuck", "the call has not returned for 40 s")]
+    messages = [vars(record) for record in caplog.records if record.msg.startswith("handler has not returned")]
+    assert [(item["object"], "blocking" in item["functions"]) for item in messages] == [("ns/stuck", True)]
 
 
 def test_removed_handler_is_garbage_collected(running: Running) -> None:
