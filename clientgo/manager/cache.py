@@ -26,6 +26,7 @@ from clientgo.manager.requesters import limit_of_wait
 from clientgo.meta.listwatch import ListerWatcher
 from clientgo.meta.objects import ApiObject, GroupVersionResource
 from clientgo.meta.scheme import api_of
+from clientgo.rest.limits import started_deadline
 from clientgo.rest.request import Requester
 
 log = get_logger(__name__)
@@ -254,11 +255,12 @@ class Cache:
         """Stop all informers; raise `StillRunning` if one has not ended within `timeout` seconds."""
         with self._lock:
             factories, group = self._all_factories(), self._group
+        deadline = started_deadline(timeout, self._clock)
         for factory in factories:
-            factory.shutdown(timeout)
+            factory.shutdown(deadline.timeout)
         if group is not None:
             group.stop()
-            group.join(timeout)
+            group.join(deadline.timeout)
 
     def _remove_idle(self, seconds: float, stop: threading.Event) -> None:
         """Remove, every `seconds`, the informers that only reads use, if there was none since the last time."""
