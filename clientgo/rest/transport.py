@@ -117,7 +117,8 @@ class WholeBody:
 class Duplex(Protocol):
     """A connection that has switched protocols: one thread receives while others send.
 
-    A thread that receives answers by `post`, which does not wait for those that send. All raise `ConnectionFailed` if the connection breaks, or `close` was called.
+    A thread that receives answers by `post`, which does not wait for those that send. All raise `ConnectionFailed` if
+    the connection breaks, or `close` was called.
     """
 
     @property

@@ -122,7 +122,7 @@ class Link:
             )
 
     def _deliver(self, data: bytes) -> None:
-        """Send data to the local program, which may not read: `close` ends the wait, without an end that it could see."""
+        """Send data to the local program, which may not read: `close` ends the wait, unnoticed by the program."""
         unsent, poll = memoryview(data), select.poll()
         poll.register(self._sock, select.POLLOUT)
         while unsent and not self._closed:

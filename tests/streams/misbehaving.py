@@ -75,7 +75,7 @@ Behaviour = Callable[[Peer], None]
 def _after_switch(*steps: Callable[[Peer], object]) -> Behaviour:
     def behave(peer: Peer) -> None:
         peer.switch()
-        peer.forever(*[lambda step=step: step(peer) for step in steps])  # type: ignore[misc]
+        peer.forever(*[lambda step=step: step(peer) for step in steps])
 
     return behave
 

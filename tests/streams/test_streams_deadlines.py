@@ -78,7 +78,17 @@ def forward_unread(pods: PodClient, folder: Path) -> None:
         SYSTEM_CLOCK.sleep(threading.Event(), TIMEOUT / 2)
 
 
-FUNCTIONS = [run, run_with_input, copy_to, copy_from, execute_and_read, attach_and_read, communicate, forward, forward_unread]
+FUNCTIONS = [
+    run,
+    run_with_input,
+    copy_to,
+    copy_from,
+    execute_and_read,
+    attach_and_read,
+    communicate,
+    forward,
+    forward_unread,
+]
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
