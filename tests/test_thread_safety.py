@@ -33,7 +33,6 @@ from clientgo.record.series import SeriesCache, series_key
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.flowcontrol import TokenBucketRateLimiter
 from clientgo.serving.authorization import BoundedCache
-from clientgo.serving.connectionlimiter import ConnectionLimiter, ConnectionState
 from clientgo.sharding import Shards
 from clientgo.testing.actions import Action
 from clientgo.testing.client import FakeClient
@@ -204,34 +203,6 @@ def cache_has_at_most_its_size_and_the_value_of_each_key() -> None:
     race(use, lambda: repr(cache))
 
 
-class Connection:
-    def abort(self) -> None: ...
-
-
-def limiter_holds_at_most_its_size() -> None:
-    limiter = ConnectionLimiter[Connection](5, crowded=0.0, clock=FakeClock(auto=True))
-    accepted = list[Connection]()
-    ended = threading.Event()
-
-    def accept() -> None:
-        if not ended.is_set() and limiter.wait_for_room(0.0):
-            connection = Connection()
-            limiter.add(connection)
-            accepted.append(connection)
-        assert len(limiter._held) <= 5
-
-    def end(_: int) -> None:
-        if accepted:
-            try:
-                connection = accepted.pop()
-            except IndexError:
-                return
-            limiter.move(connection, ConnectionState.WORKING)
-            limiter.remove(connection)
-
-    race(end, accept, lambda: repr(limiter))
-
-
 def key_is_owned_by_one_member_at_a_time() -> None:
     clientset, clock = FakeClientset(versioned=True), FakeClock()
     names = (f"member-{number}" for number in count())
@@ -358,7 +329,6 @@ CHECKS: Mapping[str, Check | str] = {
     "rest/flowcontrol:RequestRateLimiter": limiter_accepts_no_more_than_the_burst,
     "rest/transport:Transport": "tests/rest/connections/test_connections_pool.py",
     "serving/authorization:BoundedCache": cache_has_at_most_its_size_and_the_value_of_each_key,
-    "serving/connectionlimiter:ConnectionLimiter": limiter_holds_at_most_its_size,
     "sharding/member:ShardMember": key_is_owned_by_one_member_at_a_time,
     "sharding/shards:Shards": key_is_owned_by_one_member_at_a_time,
     "stopping:StopScope": "tests/test_stopping.py",

@@ -1,134 +1,140 @@
-"""Limit of concurrent connections that leaves new clients in the listen backlog and evicts only clients that stall.
+"""Places of connections, shared fairly between client addresses.
 
-A connection whose request is being handled is never evicted. Any other is evicted only if its client has kept the
-server waiting for `crowded` seconds while others waited, idle ones first. So a burst of clients is served one after the
-other, and idle connections cannot block others. A client with more requests to send reuses its idle connections in that
-time: if they were closed earlier, it would lose a request.
+A connection without a complete request waits; it needs no thread, and has none of the places of those whose requests
+are handled or answered. If too many wait, one is evicted for each new client: of the address with the most, first those
+that have sent nothing, then those that have sent a part, then idle ones, the oldest first. A complete request is never
+evicted. It gets a place in its turn, the next one for the address with the fewest.
 """
 
 import enum
-import math
-import threading
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from collections import Counter, deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
 
-from clientgo.clock import Clock
+C = TypeVar("C", bound=Hashable)
 
 
 class ConnectionState(enum.Enum):
     """Phase of a connection."""
 
-    READING = "handshake, or reads a request"
-    WORKING = "has a request that is being answered"
-    WRITING = "waits for its client to take the answer"
+    SILENT = "has sent nothing"
+    READING = "handshake, or sends a request"
     IDLE = "waits for a further request"
+    READY = "has a request that waits for a place"
+    WORKING = "has a request that is being handled"
+    WRITING = "waits for its client to take the response"
 
 
-class Abortable(Protocol):
-    """Connection that can be evicted."""
+WAITING = (ConnectionState.SILENT, ConnectionState.READING, ConnectionState.IDLE)
+"""States without a complete request, in the order of eviction."""
 
-    def abort(self) -> None:
-        """End all I/O of the connection; called from any thread, and returns at once."""
-
-
-T = TypeVar("T", bound=Abortable)
+_WITH_PLACE = (ConnectionState.WORKING, ConnectionState.WRITING)
 
 
-@dataclass(slots=True)
-class _Held(Generic[T]):
-    connection: T
-    state: ConnectionState
-    since: float
-    evicted: bool = False
+class ConnectionLimiter(Generic[C]):
+    """At most `size` connections with a place, and `room` others; for one thread."""
 
-
-class ConnectionLimiter(Generic[T]):
-    """At most `size` connections at once. Thread-safe, for one accepting thread."""
-
-    def __init__(self, size: int, *, crowded: float, clock: Clock) -> None:
-        self._size = size
+    def __init__(self, size: int, room: int, *, crowded: float) -> None:
         self._crowded = crowded
-        self._clock = clock
-        self._changed = threading.Condition()
-        self._held: dict[int, _Held[T]] = {}
-        self._crowded_since: float | None = None  # set while every new client finds it full
-        self._closed = False
+        self._size = size
+        self._room = room
+        self._held: dict[C, tuple[str, ConnectionState]] = {}
+        # By address, then by state, in the order of coming: the time since when it is in the state.
+        self._waiting: dict[str, dict[ConnectionState, dict[C, float]]] = {}
+        self._ready: dict[str, deque[C]] = {}
+        self._places: Counter[str] = Counter()
+        self._writing: dict[C, float] = {}
+        self._used = 0
 
     def __repr__(self) -> str:
-        states = [held.state.name.lower() for held in list(self._held.values())]
-        return f"<ConnectionLimiter {', '.join(states) or 'empty'}, of {self._size}>"
+        states = Counter(state.name.lower() for _, state in list(self._held.values()))
+        return f"<ConnectionLimiter {', '.join(f'{n} {name}' for name, n in states.items()) or 'empty'}>"
+
+    def __len__(self) -> int:
+        return len(self._held)
 
     @property
     def full(self) -> bool:
-        """True if another client may be waiting for a connection to end."""
-        return len(self._held) >= self._size
+        """True if another client needs the eviction of one that waits."""
+        return len(self._held) - self._used >= self._room
 
-    def wait_for_room(self, seconds: float) -> bool:
-        """Wait until another connection may be accepted, evicting one if possible; return whether it may."""
-        deadline = self._clock.now() + seconds
-        with self._changed:
-            if not self.full:
-                self._crowded_since = None
-            while self.full and not self._closed:
-                now = self._clock.now()
-                due = self._evict(now)
-                if now >= deadline:
-                    return False
-                self._clock.wait(self._changed, min(deadline, due))
-            return not self._closed
+    @property
+    def short_of_places(self) -> bool:
+        """True if a complete request waits for a place."""
+        return bool(self._ready) and self._used >= self._size
 
-    def add(self, connection: T) -> bool:
-        """Count an accepted connection; return False if it must be closed because the limiter is closed."""
-        with self._changed:
-            if not self._closed:
-                self._hold(connection, ConnectionState.READING)
-            return not self._closed
+    def state(self, connection: C) -> ConnectionState:
+        """Return the state of a connection."""
+        return self._held[connection][1]
 
-    def move(self, connection: T, state: ConnectionState) -> bool:
-        """Set the phase of a connection; return False if it must end after the current response."""
-        with self._changed:
-            self._hold(connection, state)
-            return not self._closed
+    def add(self, connection: C, address: str, now: float) -> None:
+        """Count an accepted connection."""
+        self._enter(connection, address, ConnectionState.SILENT, now)
 
-    def remove(self, connection: T) -> None:
+    def move(self, connection: C, state: ConnectionState, now: float) -> None:
+        """Set the state of a connection."""
+        address, previous = self._held[connection]
+        if state is not previous:
+            self._leave(connection)
+            self._enter(connection, address, state, now)
+
+    def remove(self, connection: C) -> None:
         """Forget a connection that has ended."""
-        with self._changed:
-            self._held.pop(id(connection), None)
-            self._changed.notify()
+        self._leave(connection)
 
-    def close(self) -> None:
-        """Accept no more connections and end those without a request; requests in progress continue."""
-        with self._changed:
-            self._closed = True
-            ending = [
-                held.connection
-                for held in self._held.values()
-                if held.state in (ConnectionState.READING, ConnectionState.IDLE)
-            ]
-            self._changed.notify_all()
-        for connection in ending:
-            connection.abort()
+    def in_state(self, *states: ConnectionState) -> list[C]:
+        """Return the connections in these states."""
+        return [connection for connection, (_, state) in self._held.items() if state in states]
 
-    def _hold(self, connection: T, state: ConnectionState) -> None:
-        self._held[id(connection)] = _Held(connection, state, self._clock.now())
+    def next_ready(self) -> C | None:
+        """Return the connection whose request gets the next place; None if there is no place or no request."""
+        if not self._ready or self._used >= self._size:
+            return None
+        address = min(self._ready, key=self._places.__getitem__)
+        return self._ready[address][0]
 
-    def _evict(self, now: float) -> float:
-        """Abort the connection that has been evictable longest, unless one is ending; return when to look again."""
-        if any(held.evicted for held in self._held.values()):
-            return math.inf
-        if self._crowded_since is None:
-            self._crowded_since = now
-        stalled = [held for held in self._held.values() if held.state is not ConnectionState.WORKING]
-        if not stalled:
-            return math.inf
-        # Not before the limit was reached: a connection that was idle before may be reused just then.
-        begun = self._crowded_since
-        held = min(
-            stalled, key=lambda held: (max(held.since, begun), held.state is not ConnectionState.IDLE, held.since)
-        )
-        if (due := max(held.since, begun) + self._crowded) > now:
-            return due
-        # Under the lock, so that no request starts meanwhile; this only shuts down a socket.
-        held.connection.abort()
-        held.evicted = True
-        return math.inf
+    def to_evict(self) -> tuple[C, float] | None:
+        """Return the connection to evict for a new client, and from when it may be; None if none may be evicted.
+
+        It may be once it has waited for `crowded` seconds: a client that has just connected is about to send.
+        """
+        if not self._waiting:
+            return None
+        states = max(self._waiting.values(), key=lambda states: sum(map(len, states.values())))
+        state = next(state for state in WAITING if states.get(state))
+        connection, since = next(iter(states[state].items()))
+        return connection, since + self._crowded
+
+    def longest_writing(self) -> tuple[C, float] | None:
+        """Return the connection whose client has not taken its response for longest, and since when; None for none."""
+        return next(iter(self._writing.items()), None)
+
+    def _enter(self, connection: C, address: str, state: ConnectionState, now: float) -> None:
+        self._held[connection] = address, state
+        if state in WAITING:
+            self._waiting.setdefault(address, {}).setdefault(state, {})[connection] = now
+        elif state is ConnectionState.READY:
+            self._ready.setdefault(address, deque()).append(connection)
+        else:
+            self._places[address] += 1
+            self._used += 1
+            if state is ConnectionState.WRITING:
+                self._writing[connection] = now
+
+    def _leave(self, connection: C) -> None:
+        address, state = self._held.pop(connection)
+        if state in WAITING:
+            states = self._waiting[address]
+            del states[state][connection]
+            if not any(states.values()):
+                del self._waiting[address]
+        elif state is ConnectionState.READY:
+            self._ready[address].remove(connection)
+            if not self._ready[address]:
+                del self._ready[address]
+        else:
+            self._used -= 1
+            self._places[address] -= 1
+            if not self._places[address]:
+                del self._places[address]
+            self._writing.pop(connection, None)

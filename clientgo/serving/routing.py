@@ -2,6 +2,7 @@
 
 import enum
 import ipaddress
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -9,6 +10,7 @@ from typing import TypeVar
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
 from clientgo.internal.hosts import parse_ip
+from clientgo.lifecycle import is_stopped_request
 from clientgo.log import get_logger
 from clientgo.serving.message import Response, ServingRequest
 
@@ -31,17 +33,30 @@ class Access(enum.Enum):
     PRIVATE = "this machine, and clients that the authorizer accepts"
 
 
+def late_response(request: ServingRequest) -> Response:
+    """Return the response to a request whose handler did not answer in time."""
+    return Response(503, f"the handler of {request.path} did not answer in time\n")
+
+
 @dataclass(frozen=True)
 class Route:
     """Handler with its methods and access control; itself a handler. HEAD is allowed where GET is.
 
-    `largest` is the limit of a request's body in bytes; None is that of the server (`Limits.body`).
+    `largest` is the limit of a request's body in bytes; None is that of the server (`Limits.body`). `seconds` limits
+    the handler: it is a number, or a function of the request. `late` returns the response once they have passed; the
+    scope of the handler has stopped then, which ends its requests and cancels its coroutine.
     """
 
     handle: Handler
     methods: tuple[str, ...] = ("GET",)
     access: Access = Access.AUTHORIZED
     largest: int | None = None
+    seconds: float | Callable[[ServingRequest], float] = math.inf
+    late: Handler = late_response
+
+    def limit(self, request: ServingRequest) -> float:
+        """Return the seconds that the handler may take for a request."""
+        return self.seconds if isinstance(self.seconds, int | float) else self.seconds(request)
 
     def __call__(self, request: ServingRequest) -> Response:
         """Return the handler's response."""
@@ -70,6 +85,15 @@ class Router:
         """Paths with a route, sorted."""
         return sorted(self._routes)
 
+    def name_of(self, request: ServingRequest) -> str:
+        """Return the key of the request's route, for logs; that of no route is empty."""
+        return self._key(request.path) or ""
+
+    def is_guarded(self, request: ServingRequest) -> bool:
+        """Return whether `resolve` calls the authorizer, which may take its time."""
+        key = self._key(request.path)
+        return self._authorizer is not None and key is not None and self._routes[key].access is not Access.OPEN
+
     def answer(self, request: ServingRequest) -> Response:
         """Return the response to a request, also if it is rejected or its handler fails."""
         route = self.resolve(request)
@@ -86,28 +110,31 @@ class Router:
     def _guarded(self, handle: Callable[[ServingRequest], T], request: ServingRequest) -> T | Response:
         try:
             return run_callback(handle, request)
-        except CallbackFailed:
+        except CallbackFailed as error:
+            if error.__cause__ is not None and is_stopped_request(error.__cause__):
+                log.debug("request handler cancelled", extra={"method": request.method, "path": request.path})
+                return late_response(request)
             # The client gets one sentence; the traceback goes to the log.
             log.exception("request handler failed", extra={"method": request.method, "path": request.path})
             return Response(500, "Internal Server Error: see the program's log\n")
 
     def _resolve(self, request: ServingRequest) -> Route | Response:
-        route = self._find(request.path)
-        if route is None:
+        key = self._key(request.path)
+        if key is None:
             return Response(404, "404 page not found\n")
+        route = self._routes[key]
         method = "GET" if request.method == "HEAD" else request.method
         if method not in route.methods:
             allowed = ", ".join(("HEAD", *route.methods) if "GET" in route.methods else route.methods)
             return Response(405, f"Method Not Allowed: use {allowed}\n").with_header("Allow", allowed)
         return self._refusal(route, request) or route
 
-    def _find(self, path: str) -> Route | None:
-        exact = self._routes.get(path)
-        if exact is not None or "/" not in path:
-            return exact
+    def _key(self, path: str) -> str | None:
+        if path in self._routes or "/" not in path:
+            return path if path in self._routes else None
         # The longest match, so that one route may lie below another.
         above = [key for key in self._routes if key.endswith("/") and path.startswith(key) and key != "/"]
-        return self._routes[max(above, key=len)] if above else None
+        return max(above, key=len, default=None)
 
     def _refusal(self, route: Route, request: ServingRequest) -> Response | None:
         if route.access is Access.OPEN or (route.access is Access.PRIVATE and from_this_machine(request)):

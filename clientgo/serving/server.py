@@ -1,17 +1,15 @@
 """Small HTTP(S) server for probes, metrics, debug pages and webhooks.
 
-Threads are bounded and owned by a `Group`: while every connection is in use, further clients wait in the listen backlog
-and none is reset. Time and size limits hold for a whole request, and the TLS handshake runs in the connection's thread.
+One thread serves all connections and their TLS handshakes; bounded worker threads, owned by a `Group`, handle complete
+requests. Time and size limits hold for a whole request.
 """
 
-import selectors
 import socket
 import ssl
 from argparse import ArgumentTypeError
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
@@ -20,16 +18,17 @@ from clientgo.flags import address as parse
 from clientgo.internal.hosts import parse_ip
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
-from clientgo.serving.connection import STOP_SECONDS, Closed, Limits, ServingConnection
-from clientgo.serving.connectionlimiter import ConnectionLimiter, ConnectionState
+from clientgo.serving.connection import STOP_SECONDS, Closed, Limits, Wait
+from clientgo.serving.connectionlimiter import ConnectionState
+from clientgo.serving.loop import ConnectionLoop, Conversation, Session, Work
 from clientgo.serving.message import RejectedRequest, Response, ServingRequest
-from clientgo.serving.routing import Authorizer, Handler, Route, Router
+from clientgo.serving.routing import Authorizer, Handler, Route, Router, late_response
 from clientgo.stopping import on_stop
 
 log = get_logger(__name__)
 
-_PAUSE = 0.5
-"""Seconds between attempts to accept a connection while all connections, file descriptors or threads are in use."""
+REVIEW_SECONDS = 15.0
+"""Seconds that an authorizer may take, which asks the cluster."""
 
 
 class TLSSource(Protocol):
@@ -68,8 +67,7 @@ class Server:
         self._tls = tls
         self._limits = limits if limits is not None else Limits()
         self._clock = clock
-        self._run: _Run | None = None
-        self._count = 0
+        self._loop: ConnectionLoop | None = None
 
     def __repr__(self) -> str:
         address = "off" if self.address is None else self.url or f"not started, {self.address}"
@@ -97,139 +95,95 @@ class Server:
         """
         if self.address is None:
             return
-        if self._run is not None:
+        if self._loop is not None:
             raise RuntimeError(f"the server {self.name} is running: stop it before starting it again")
         if self._tls is not None:
             self._tls.context()  # an invalid certificate fails now, not at the first client
         listener = listen(self.address)
-        listener.setblocking(False)
         self.port = listener.getsockname()[1]
-        limiter: ConnectionLimiter[ServingConnection] = ConnectionLimiter(
-            self._limits.connections, crowded=self._limits.crowded, clock=self._clock
-        )
-        bell, ring = socket.socketpair()
-        self._run = run = _Run(group, listener, bell, ring, limiter)
+        self._loop = loop = ConnectionLoop(listener, self._limits, group, name=self.name, clock=self._clock)
         log.info("serving", extra={"server": self.name, "address": str(self.address), "url": self.url})
-        group.start(self._listen, run, name=f"{self.name}-accept")
+        group.start(self._run, loop, name=f"{self.name}-accept")
 
     def stop(self) -> None:
         """Stop listening and close idle connections; requests in progress continue. Returns at once."""
-        if self._run is not None:
-            self._end(self._run)
+        if self._loop is not None:
+            self._end(self._loop)
 
-    def _end(self, run: "_Run") -> None:
-        if self._run is run:  # not if it was started again
-            self._run = None
-        run.limiter.close()
-        run.ring.close()  # wakes the selector at the other end
+    def _end(self, loop: ConnectionLoop) -> None:
+        if self._loop is loop:  # not if it was started again
+            self._loop = None
+        loop.stop()
 
-    def _listen(self, run: "_Run") -> None:
-        with on_stop(partial(self._end, run)):
-            self._accept_all(run)
+    def _run(self, loop: ConnectionLoop) -> None:
+        with on_stop(partial(self._end, loop)), on_stop(loop.hurry, after=STOP_SECONDS):
+            loop.run(self._converse)
+        self._end(loop)
 
-    def _accept_all(self, run: "_Run") -> None:
-        group, limiter = run.group, run.limiter
-        crowded = False
-        with run.listener, run.bell, selectors.DefaultSelector() as selector:
-            selector.register(run.listener, selectors.EVENT_READ)
-            ended = selector.register(run.bell, selectors.EVENT_READ)
-            while ended not in [key for key, _ in selector.select()]:
-                # Before accepting: a connection in the backlog needs no thread.
-                room = limiter.wait_for_room(_PAUSE)
-                if not room and not crowded and self._run is run:
-                    log.warning("all connections in use; new clients must wait", extra={"server": self.name})
-                crowded = not room
-                if room and not self._accept(run):
-                    self._clock.sleep(group.stop_event, _PAUSE)
-        self._end(run)
-
-    def _accept(self, run: "_Run") -> bool:
-        """Start a thread for the next client; return whether to continue at once."""
-        try:
-            accepted, peer = run.listener.accept()
-        except (BlockingIOError, ConnectionError):  # the client has disconnected
-            return True
-        except OSError as error:  # for example out of file descriptors, which takes time to change
-            log.warning("cannot accept connections", extra={"server": self.name, "err": error})
-            return False
-        connection = ServingConnection(accepted, str(peer[0]), self._limits, self._clock)
-        if not run.limiter.add(connection):
-            connection.close()
-            return True
-        self._count += 1
-        try:
-            run.group.start(self._serve, connection, run.limiter, name=f"{self.name}-{self._count}")
-        except RuntimeError as error:  # out of threads
-            log.warning("cannot start a thread for a connection", extra={"server": self.name, "err": error})
-            run.limiter.remove(connection)
-            connection.close()
-            return False
-        return True
-
-    def _serve(self, connection: ServingConnection, limiter: ConnectionLimiter[ServingConnection]) -> None:
+    def _converse(self, session: Session) -> Conversation:
+        connection = session.connection
         try:
             if self._tls is not None:
-                connection.wrap(self._tls.context())
-                # Checked here, because an abort is lost while the socket is being wrapped.
-                if not limiter.move(connection, ConnectionState.READING):
-                    return
-                connection.shake_hands()
-            with on_stop(connection.hurry, after=STOP_SECONDS):
-                while self._exchange(connection, limiter):
-                    pass
+                yield from connection.shake_hands(self._tls.context())
+            while (yield from self._exchange(session)):
+                pass
         except Closed as error:
             log.debug("connection ended", extra={"server": self.name, "peer": connection.peer, "err": error})
         except Exception:
             # A client must not be able to end the program, as a crash of this thread would.
             log.exception("connection aborted", extra={"server": self.name, "peer": connection.peer})
-        finally:
-            limiter.remove(connection)
-            connection.close()
 
-    def _exchange(self, connection: ServingConnection, limiter: ConnectionLimiter[ServingConnection]) -> bool:
+    def _exchange(self, session: Session) -> Generator[Wait | Work, Any, bool]:
         """Handle one request; return whether another may follow."""
+        connection = session.connection
         try:
-            connection.wait_for_request()
-            limiter.move(connection, ConnectionState.READING)
-            request = connection.read_head()
+            yield from connection.wait_for_request()
+            session.move(ConnectionState.READING)
+            request = yield from connection.read_head()
             began = self._clock.now()
-            limiter.move(connection, ConnectionState.WORKING)
             # Before the body is read: a client must not fill the memory for a route that rejects the request.
-            route = self._router.resolve(request)
+            route = yield from self._resolve(request)
             if isinstance(route, Route) and request.content_length:
-                limiter.move(connection, ConnectionState.READING)
-                request = connection.read_body(request, route.largest)
-                limiter.move(connection, ConnectionState.WORKING)
+                session.move(ConnectionState.READING)
+                request = yield from connection.read_body(request, route.largest)
         except RejectedRequest as refused:
-            connection.write(Response(refused.status, f"{refused}\n"), keep_alive=False)
-            connection.drain()
+            session.move(ConnectionState.READING)
+            yield from connection.write(Response(refused.status, f"{refused}\n"), keep_alive=False)
+            yield from connection.drain()
             return False
-        response = self._router.call(route, request) if isinstance(route, Route) else route
-        stays_open = limiter.move(connection, ConnectionState.WRITING)
+        response = yield from self._respond(route, request)
+        stays_open = session.may_continue
         unread = request.content_length > len(request.body)
         # Announced in the response: a client that reused a closed connection would lose its request.
-        keep_alive = stays_open and request.keep_alive and not limiter.full and not unread
-        connection.write(response, keep_alive=keep_alive, with_body=request.method != "HEAD")
+        keep_alive = stays_open and request.keep_alive and not unread
+        session.move(ConnectionState.WRITING)
+        yield from connection.write(response, keep_alive=keep_alive, with_body=request.method != "HEAD")
         self._log_request(request, response, self._clock.now() - began)
         if unread:
-            connection.drain()
-        return limiter.move(connection, ConnectionState.IDLE) and keep_alive
+            yield from connection.drain()
+        if not keep_alive or self._loop is None:
+            return False
+        session.move(ConnectionState.IDLE)
+        return True
+
+    def _resolve(self, request: ServingRequest) -> Generator[Work, Any, Route | Response]:
+        if not self._router.is_guarded(request):
+            return self._router.resolve(request)
+        late = partial(late_response, request)
+        route: Route | Response = yield Work("authorizer", partial(self._router.resolve, request), REVIEW_SECONDS, late)
+        return route
+
+    def _respond(self, route: Route | Response, request: ServingRequest) -> Generator[Work, Any, Response]:
+        if isinstance(route, Response):
+            return route
+        call, late = partial(self._router.call, route, request), partial(route.late, request)
+        response: Response = yield Work(self._router.name_of(request), call, route.limit(request), late)
+        return response
 
     def _log_request(self, request: ServingRequest, response: Response, seconds: float) -> None:
         # Only the path: query and headers may contain secrets.
         facts = {"server": self.name, "method": request.method, "path": request.path, "status": response.status}
         log.debug("request handled", extra={**facts, "seconds": round(seconds, 6), "peer": request.peer})
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """State between a start and its stop."""
-
-    group: Group
-    listener: socket.socket
-    bell: socket.socket
-    ring: socket.socket
-    limiter: ConnectionLimiter[ServingConnection]
 
 
 _BACKLOG = 4096

@@ -61,7 +61,10 @@ def conversion_route(hubs: Hubs, *, largest: int, path: str = PATH, clock: Clock
             return _write(request.uid, [], {"metadata": {}, "status": "Failure", "message": str(error)})
         return _write(request.uid, converted, {"metadata": {}, "status": "Success"})
 
-    return review_route(path, answer, largest=largest, clock=clock)
+    def late(body: bytes, message: str) -> bytes:
+        return _write(_read(body).uid, [], {"metadata": {}, "status": "Failure", "message": message})
+
+    return review_route(path, answer, late, largest=largest, clock=clock)
 
 
 def _read(body: bytes) -> _Request:

@@ -7,13 +7,16 @@ review, and the user sees the reason.
 The handlers of `handlers.py` decide, for example `defaulting` about the JSON patch of a defaulted object.
 """
 
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
+from clientgo.flags import seconds
 from clientgo.internal.callbacks import run_callback
+from clientgo.lifecycle import is_stopped_request
 from clientgo.log import context, get_logger
 from clientgo.metrics import Counter, safe_provider
 from clientgo.serving import Access, Response, Route, ServingRequest
@@ -84,6 +87,24 @@ LARGEST_ADMISSION = 7 * 1024 * 1024
 ReviewFunc = Callable[[bytes, WebhookMetrics], bytes]
 """Returns the response to a body; raises `BadReview`."""
 
+LateReview = Callable[[bytes, str], bytes]
+"""Returns the response to a body whose handler did not answer in time, with this message; raises `BadReview`."""
+
+DEFAULT_SECONDS = 30.0
+"""Seconds for a call whose URL has no `timeout`, and at most for any: an API server waits no longer."""
+
+_MARGIN = 0.25
+"""Seconds before the API server's timeout in which it is told the reason."""
+
+
+def seconds_for(request: ServingRequest) -> float:
+    """Return the seconds that a call may take: the `timeout` that an API server adds to the URL, less a margin."""
+    try:
+        timeout = min(seconds(request.first("timeout")) or DEFAULT_SECONDS, DEFAULT_SECONDS)
+    except (ArgumentTypeError, ValueError):  # the response does not depend on it
+        timeout = DEFAULT_SECONDS
+    return timeout - min(_MARGIN, timeout / 10)
+
 
 def admission_route(
     path: str, handler: AdmissionHandler | AsyncAdmissionHandler, *, clock: Clock = SYSTEM_CLOCK
@@ -95,10 +116,15 @@ def admission_route(
         request = read_review(body)
         return _decision(path, handle_request, request, metrics)
 
-    return review_route(path, review, clock=clock)
+    def late(body: bytes, message: str) -> bytes:
+        return write_review(read_review(body).uid, errored(HTTPStatus.GATEWAY_TIMEOUT, message))
+
+    return review_route(path, review, late, clock=clock)
 
 
-def review_route(path: str, review: ReviewFunc, *, largest: int | None = None, clock: Clock = SYSTEM_CLOCK) -> Route:
+def review_route(
+    path: str, review: ReviewFunc, late: LateReview, *, largest: int | None = None, clock: Clock = SYSTEM_CLOCK
+) -> Route:
     """Return the route that handles reviews at `path`, of at most `largest` bytes (default: the server's limit)."""
     metrics = WebhookMetrics(path, clock=clock)
 
@@ -108,7 +134,13 @@ def review_route(path: str, review: ReviewFunc, *, largest: int | None = None, c
         metrics.count(response.status)
         return response
 
-    return Route(handle, methods=("POST",), access=Access.OPEN, largest=largest)
+    def handle_late(request: ServingRequest) -> Response:
+        message = f"the webhook {path} did not answer within {seconds_for(request):g} s"
+        response = _response(request, lambda body, _: late(body, message), metrics)
+        metrics.count(HTTPStatus.GATEWAY_TIMEOUT)
+        return response
+
+    return Route(handle, methods=("POST",), access=Access.OPEN, largest=largest, seconds=seconds_for, late=handle_late)
 
 
 def _rejection(request: ServingRequest) -> Response | None:
@@ -135,6 +167,9 @@ def _decision(path: str, handle_request: AdmissionHandler, request: AdmissionReq
         try:
             return run_callback(_review, handle_request, request)
         except CallbackFailed as error:
+            if error.__cause__ is not None and is_stopped_request(error.__cause__):
+                log.warning("webhook handler cancelled: the call has ended, or the program stops")
+                return write_review(request.uid, errored(HTTPStatus.SERVICE_UNAVAILABLE, str(error)))
             # The user gets one sentence, and the API server a response.
             metrics.panics.inc()
             log.exception("bug: webhook handler failed; request denied")

@@ -40,7 +40,7 @@ DEFAULT_PORT = 9443
 LARGEST_CONVERSION = 64 * 1024 * 1024
 """Bytes of a ConversionReview, which contains a whole list. Only the path of conversions accepts as much."""
 
-DEFAULT_LIMITS = Limits(handshake=10.0, request=10.0, crowded=10.0, idle=120.0, body=LARGEST_ADMISSION)
+DEFAULT_LIMITS = Limits(handshake=10.0, request=10.0, idle=120.0, body=LARGEST_ADMISSION)
 """Default limits of a webhook server.
 
 An API server sends many reviews at once, and each reset connection denies a user's write. So a client has 10 s for its

@@ -34,6 +34,7 @@ from tests.fuzz.engine import Bug, Target
 from tests.fuzz.grammar import Grammar, repeated
 from tests.fuzz.sentences import sentence
 from tests.fuzz.wirefuzz import FRAMES, HEADS, OBJECT, REPLIES, STATUS, cuts, receiver
+from tests.serving.serving_client import now
 
 MOST_BODY = 4096
 
@@ -197,10 +198,10 @@ def _requests(pieces: Sequence[bytes]) -> list[str]:
         connection = ServingConnection(peer, "", Limits(body=MOST_BODY), SYSTEM_CLOCK)
         try:
             for _ in range(3):
-                connection.wait_for_request()
-                request = connection.read_head()
+                now(connection.wait_for_request())
+                request = now(connection.read_head())
                 if request.content_length:
-                    request = connection.read_body(request)
+                    request = now(connection.read_body(request))
                 if len(request.body) != request.content_length:
                     raise Bug(f"{len(request.body)} of {request.content_length} bytes")
                 seen.append(f"{request.method} {request.path!r} {request.headers!r} {request.body!r}")

@@ -18,6 +18,7 @@ from clientgo.serving.connection import Limits, ServingConnection
 from clientgo.serving.message import RejectedRequest, parse_head
 from clientgo.serving.probes import probe_routes
 from clientgo.serving.routing import Router
+from tests.serving.serving_client import now
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -69,16 +70,16 @@ class Peer(socket.socket):
 def served(data: list[bytes]) -> object:
     with Peer(data) as peer:
         connection = ServingConnection(peer, "", Limits(request=1000.0), SYSTEM_CLOCK)
-        connection.wait_for_request()
-        return connection.read_body(connection.read_head())
+        now(connection.wait_for_request())
+        return now(connection.read_body(now(connection.read_head())))
 
 
 def served_in_a_row(data: list[bytes]) -> object:
     with Peer(data) as peer:
         connection = ServingConnection(peer, "", Limits(request=1000.0), SYSTEM_CLOCK)
         for _ in range(data[0].count(b"\r\n\r\n")):
-            connection.wait_for_request()
-            connection.read_head()
+            now(connection.wait_for_request())
+            now(connection.read_head())
         return connection
 
 

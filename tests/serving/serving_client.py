@@ -6,10 +6,13 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from clientgo.lifecycle import Group
 from clientgo.serving import Handler, Server
+from clientgo.serving.connection import Steps
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -85,3 +88,13 @@ def wait_until(condition: Callable[[], bool], sock: socket.socket) -> None:
     """Check again after each received chunk, until the socket's timeout."""
     while not condition():
         assert sock.recv(1), "closed before the condition held"
+
+
+def now(steps: Steps[R]) -> R:
+    """Return the result of steps that need not wait."""
+    try:
+        wait = next(steps)
+    except StopIteration as end:
+        result: R = end.value
+        return result
+    raise AssertionError(f"not ready: {wait}")

@@ -1,222 +1,140 @@
-"""Connection limiter: the limit holds, only stalled clients are evicted, responses are never interrupted."""
+"""Connection limiter: fair places, and eviction of clients without a complete request."""
 
-import threading
-
-import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.strategies import integers, sampled_from
 
-from clientgo.lifecycle import Group
-from clientgo.serving.connectionlimiter import ConnectionLimiter, ConnectionState
-from clientgo.testing.clock import FakeClock
+from clientgo.serving.connectionlimiter import WAITING, ConnectionLimiter, ConnectionState
 
+S = ConnectionState
 CROWDED = 5.0
 
 
-class Client:
-    """Connection that counts aborts and stays."""
-
-    def __init__(self) -> None:
-        self.aborted = 0
-        self.told = threading.Event()
-
-    def abort(self) -> None:
-        self.aborted += 1
-        self.told.set()
+def limiter(size: int = 2, room: int = 3) -> ConnectionLimiter[str]:
+    return ConnectionLimiter(size, room, crowded=CROWDED)
 
 
-def limiter(size: int, clock: FakeClock, *, crowded: float = CROWDED) -> ConnectionLimiter[Client]:
-    return ConnectionLimiter(size, crowded=crowded, clock=clock)
-
-
-def clients(limited: ConnectionLimiter[Client], number: int) -> list[Client]:
-    built = [Client() for _ in range(number)]
-    assert all(limited.wait_for_room(0) and limited.add(client) for client in built)
-    return built
-
-
-def crowd(limited: ConnectionLimiter[Client], clock: FakeClock, seconds: float) -> None:
-    """Let another client wait for this time, in which no connection ends."""
-    assert not limited.wait_for_room(0)
-    clock.step(seconds)
-    assert not limited.wait_for_room(0)
-
-
-def test_room_is_found_only_below_the_limit() -> None:
-    limited = limiter(2, FakeClock())
-    first, _ = clients(limited, 2)
+def test_room_is_for_connections_without_a_place() -> None:
+    limited = limiter(size=1, room=1)
+    limited.add("a", "address", 0.0)
     assert limited.full
-    assert not limited.wait_for_room(0)
-    limited.remove(first)
-    assert limited.wait_for_room(0)
-    assert repr(limited) == "<ConnectionLimiter reading, of 2>"
+    limited.move("a", S.WORKING, 0.0)
+    limited.add("b", "address", 0.0)
+    limited.move("b", S.READY, 0.0)
+    assert limited.short_of_places
+    assert repr(limited) == "<ConnectionLimiter 1 working, 1 ready>"
 
 
-def test_a_client_that_has_not_sent_its_request_is_evicted_in_the_order_of_coming() -> None:
-    clock = FakeClock()
-    limited = limiter(2, clock)
-    first, second = clients(limited, 2)
-    clock.step(CROWDED * 10)
-    crowd(limited, clock, CROWDED - 1)
-    assert (first.aborted, second.aborted) == (0, 0), "it is counted from the beginning of the crowd"
-    crowd(limited, clock, 1)
-    assert (first.aborted, second.aborted) == (1, 0)
+def test_silent_clients_are_evicted_before_those_that_have_sent_something_or_are_idle() -> None:
+    limited = limiter()
+    order = []
+    for name, state in (("idle", S.IDLE), ("reading", S.READING), ("silent", S.SILENT), ("younger", S.SILENT)):
+        limited.add(name, "address", 1.0)
+        limited.move(name, state, 2.0)
+    while (victim := limited.to_evict()) is not None:
+        order.append(victim[0])
+        limited.remove(victim[0])
+    assert order == ["silent", "younger", "reading", "idle"]
 
 
-def test_an_idle_connection_is_evicted_before_a_client_that_has_not_been_answered() -> None:
-    clock = FakeClock()
-    limited = limiter(2, clock)
-    first, second = clients(limited, 2)
-    for state in (ConnectionState.WORKING, ConnectionState.WRITING, ConnectionState.IDLE):
-        assert limited.move(second, state)
-    clock.step(100)
-    crowd(limited, clock, CROWDED / 2)
-    assert (first.aborted, second.aborted) == (0, 0), "it may be reused just now"
-    crowd(limited, clock, CROWDED / 2)
-    assert (first.aborted, second.aborted) == (0, 1)
+def test_client_may_be_evicted_once_it_has_waited() -> None:
+    limited = limiter()
+    limited.add("a", "address", 1.0)
+    assert limited.to_evict() == ("a", 1.0 + CROWDED)
 
 
-def test_an_idle_connection_is_not_evicted_if_it_is_reused_in_the_crowd() -> None:
-    clock = FakeClock()
-    limited = limiter(1, clock)
-    [client] = clients(limited, 1)
-    for _ in range(10):
-        limited.move(client, ConnectionState.IDLE)
-        crowd(limited, clock, CROWDED / 2)
-    assert client.aborted == 0
+def test_address_with_the_most_connections_loses_one() -> None:
+    limited = limiter()
+    limited.add("first", "kubelet", 0.0)
+    for name in ("b", "c"):
+        limited.add(name, "other", 1.0)
+        limited.move(name, S.READING, 1.0)
+    assert limited.to_evict() == ("b", 1.0 + CROWDED)
 
 
-def test_free_connection_ends_a_crowd() -> None:
-    clock = FakeClock()
-    limited = limiter(2, clock)
-    first, second = clients(limited, 2)
-    crowd(limited, clock, CROWDED - 1)
-    limited.remove(first)
-    assert limited.wait_for_room(0)
-    clients(limited, 1)
-    crowd(limited, clock, CROWDED - 1)
-    assert second.aborted == 0
+def test_complete_request_is_not_evicted() -> None:
+    limited = limiter()
+    for state in (S.READY, S.WORKING, S.WRITING):
+        limited.add(state.name, "address", 0.0)
+        limited.move(state.name, state, 0.0)
+    assert limited.to_evict() is None
+    assert limited.in_state(S.READY, S.WRITING) == ["READY", "WRITING"]
 
 
-@pytest.mark.parametrize(
-    ("state", "aborted"), [(ConnectionState.WORKING, 0), (ConnectionState.WRITING, 1), (ConnectionState.READING, 1)]
-)
-def test_only_a_client_that_stalls_is_evicted(state: ConnectionState, aborted: int) -> None:
-    clock = FakeClock()
-    limited = limiter(1, clock)
-    [client] = clients(limited, 1)
-    limited.move(client, state)
-    crowd(limited, clock, CROWDED * 100)
-    assert client.aborted == aborted
+def test_next_place_is_for_the_address_with_the_fewest() -> None:
+    limited = limiter(size=3)
+    for name in ("a1", "a2", "a3", "b1"):
+        limited.add(name, name[0], 0.0)
+        limited.move(name, S.READY, 0.0)
+    order = []
+    while (name := limited.next_ready() or "") != "":
+        order.append(name)
+        limited.move(name, S.WORKING, 0.0)
+    assert order == ["a1", "b1", "a2"]
+    limited.remove("a1")
+    assert limited.next_ready() == "a3"
 
 
-def test_one_connection_is_evicted_at_a_time() -> None:
-    clock = FakeClock()
-    limited = limiter(2, clock)
-    first, second = clients(limited, 2)
-    crowd(limited, clock, CROWDED)
-    crowd(limited, clock, CROWDED)
-    assert (first.aborted, second.aborted) == (1, 0)
-    limited.move(first, ConnectionState.WORKING)  # its request had come meanwhile
-    crowd(limited, clock, 0)
-    assert (first.aborted, second.aborted) == (1, 1)
+def test_client_that_takes_its_response_for_longest_is_known() -> None:
+    limited = limiter()
+    for name, now in (("a", 1.0), ("b", 2.0)):
+        limited.add(name, "address", 0.0)
+        limited.move(name, S.WORKING, 0.0)
+        limited.move(name, S.WRITING, now)
+    assert limited.longest_writing() == ("a", 1.0)
+    limited.move("a", S.IDLE, 3.0)
+    assert limited.longest_writing() == ("b", 2.0)
 
 
-def test_room_is_found_as_soon_as_a_connection_ends() -> None:
-    clock = FakeClock()
-    limited = limiter(1, clock)
-    [first] = clients(limited, 1)
-    matches: list[bool] = []
-    with Group().ending_within(20) as group:
-        group.start(lambda: matches.append(limited.wait_for_room(10)), name="accept")
-        clock.wait_for_waiters(1)
-        limited.remove(first)
-        group.join(10)
-    assert matches == [True]
-
-
-def test_a_waiting_acceptor_evicts_a_client_once_it_stalls() -> None:
-    clock = FakeClock()
-    limited = limiter(1, clock)
-    [first] = clients(limited, 1)
-    with Group().ending_within(20) as group:
-        group.start(limited.wait_for_room, 10, name="accept")
-        clock.wait_for_waiters(1)
-        clock.step(CROWDED)
-        assert first.told.wait(10)
-        limited.remove(first)
-        group.join(10)
-
-
-def test_closing_finishes_responses_and_accepts_nothing() -> None:
-    clock = FakeClock()
-    limited = limiter(4, clock)
-    reading, working, writing, idle = clients(limited, 4)
-    limited.move(working, ConnectionState.WORKING)
-    limited.move(writing, ConnectionState.WRITING)
-    limited.move(idle, ConnectionState.IDLE)
-    limited.close()
-    assert [client.aborted for client in (reading, working, writing, idle)] == [1, 0, 0, 1]
-    assert not limited.move(working, ConnectionState.WRITING)
-    assert not limited.wait_for_room(0)
-    assert not limited.add(Client())
-    for client in (reading, reading, working, writing, idle):
-        limited.remove(client)
-    assert repr(limited) == "<ConnectionLimiter empty, of 4>"
-
-
-class Crowd(RuleBasedStateMachine):
-    """Any order of connecting, working and leaving: the limit holds, and responses are never interrupted."""
+class Moves(RuleBasedStateMachine):
+    """Any order of connecting, moving and leaving."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.clock = FakeClock()
-        self.limited = limiter(3, self.clock)
-        self.inside: dict[Client, ConnectionState] = {}
+        self.limited = limiter(size=2, room=3)
+        self.states: dict[str, ConnectionState] = {}
+        self.count = 0
+
+    @rule(address=sampled_from(["a", "b"]))
+    def come(self, address: str) -> None:
+        self.count += 1
+        name = f"{address}{self.count}"
+        self.limited.add(name, address, float(self.count))
+        self.states[name] = S.SILENT
+
+    @rule(index=integers(0, 5), state=sampled_from([S.READING, S.IDLE, S.READY, S.WRITING]))
+    def move(self, index: int, state: ConnectionState) -> None:
+        for name in list(self.states)[index : index + 1]:
+            if state is S.WRITING and self.states[name] is not S.WORKING:
+                return
+            self.limited.move(name, state, float(self.count))
+            self.states[name] = state
 
     @rule()
-    def come(self) -> None:
-        if len(self.inside) == 3:
-            before = {client: client.aborted for client in self.inside}
-            crowd(self.limited, self.clock, CROWDED)
-            evicted = [client for client in self.inside if client.aborted > before[client]]
-            assert len(evicted) <= 1
-            assert all(self.inside[client] is not ConnectionState.WORKING for client in evicted)
-        else:
-            assert self.limited.wait_for_room(0)
-            client = Client()
-            assert self.limited.add(client)
-            self.inside[client] = ConnectionState.READING
+    def work(self) -> None:
+        if (name := self.limited.next_ready()) is not None:
+            self.limited.move(name, S.WORKING, float(self.count))
+            self.states[name] = S.WORKING
 
-    @rule()
-    def time_passes(self) -> None:
-        self.clock.step(CROWDED)
-
-    @rule()
-    def first_works(self) -> None:
-        self._first(ConnectionState.WORKING)
-
-    @rule()
-    def first_idles(self) -> None:
-        self._first(ConnectionState.IDLE)
-
-    @rule()
-    def first_leaves(self) -> None:
-        for client in list(self.inside)[:1]:
-            del self.inside[client]
-            self.limited.remove(client)
-
-    def _first(self, state: ConnectionState) -> None:
-        for client in list(self.inside)[:1]:
-            self.inside[client] = state
-            assert self.limited.move(client, state)
+    @rule(index=integers(0, 5))
+    def leave(self, index: int) -> None:
+        for name in list(self.states)[index : index + 1]:
+            self.limited.remove(name)
+            del self.states[name]
 
     @invariant()
-    def shown_as_they_are(self) -> None:
-        states = ", ".join(state.name.lower() for state in self.inside.values()) or "empty"
-        assert repr(self.limited) == f"<ConnectionLimiter {states}, of 3>"
+    def counts_are_those_of_the_states(self) -> None:
+        with_place = [name for name, state in self.states.items() if state in (S.WORKING, S.WRITING)]
+        assert len(with_place) <= 2
+        assert len(self.limited) == len(self.states)
+        assert self.limited.full == (len(self.states) - len(with_place) >= 3)
+        victim = self.limited.to_evict()
+        waiting = [name for name, state in self.states.items() if state in WAITING]
+        assert (victim is None) == (not waiting)
+        assert victim is None or victim[0] in waiting
+        ready = [name for name, state in self.states.items() if state is S.READY]
+        assert (self.limited.next_ready() is not None) == (bool(ready) and len(with_place) < 2)
 
 
-TestCrowd = Crowd.TestCase
-# With three connections and five moves, a longer history shows nothing new.
-TestCrowd.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestMoves = Moves.TestCase
+TestMoves.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)

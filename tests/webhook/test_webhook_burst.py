@@ -5,6 +5,7 @@ import json
 import ssl
 import threading
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -16,19 +17,25 @@ PATH = validate_path(Home)
 ALLOWED, SECONDS = "allowed", 60.0
 
 
+async def post_to(server: WebhookServer, path: str, context: ssl.SSLContext, body: bytes) -> dict[str, Any]:
+    """Send one review on a new connection; return the response."""
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    async with asyncio.timeout(SECONDS):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=context)
+        try:
+            writer.write(head.encode() + body)
+            reply = await reader.readuntil(b"\r\n\r\n")
+            length = int(reply.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+            response: dict[str, Any] = json.loads(await reader.readexactly(length))["response"]
+            return response
+        finally:
+            writer.transport.abort()
+
+
 async def post_review(server: WebhookServer, context: ssl.SSLContext, body: bytes) -> str:
     """Send one review on a new connection; return `ALLOWED`, or the error."""
-    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     try:
-        async with asyncio.timeout(SECONDS):
-            reader, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=context)
-            try:
-                writer.write(head.encode() + body)
-                reply = await reader.readuntil(b"\r\n\r\n")
-                length = int(reply.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
-                response = json.loads(await reader.readexactly(length))["response"]
-            finally:
-                writer.transport.abort()
+        response = await post_to(server, PATH, context, body)
     except (OSError, TimeoutError, EOFError) as error:
         return type(error).__name__
     return ALLOWED if response["allowed"] else "denied"
