@@ -1,7 +1,7 @@
 """Event loop of a server: one thread serves all connections, and worker threads handle complete requests.
 
 A client that is slow or silent costs no thread. A handler that does not answer in time costs one, but no place: its
-request gets the response of `Work.late`.
+request gets the response of `HandlerCall.late`.
 """
 
 import contextvars
@@ -43,7 +43,7 @@ _GONE = select.POLLHUP | select.POLLERR
 _HALF_CLOSED = getattr(select, "POLLRDHUP", 0)
 
 
-class Work(NamedTuple):
+class HandlerCall(NamedTuple):
     """Call of a handler, in a worker thread once it has a place; after `seconds` its result is that of `late`."""
 
     name: str
@@ -52,7 +52,7 @@ class Work(NamedTuple):
     late: Callable[[], Any]
 
 
-Conversation = Generator[Wait | Work, Any, None]
+Conversation = Generator[Wait | HandlerCall, Any, None]
 """Course of a connection: reads and writes it, and never raises."""
 
 
@@ -64,7 +64,7 @@ class Session:
         self.conversation: Conversation = iter(())  # type: ignore[assignment]  # set at once
         self.due = math.inf
         self.direction = 0
-        self.work: Work | None = None
+        self.work: HandlerCall | None = None
         self.job: _Job | None = None
         self.has_left = False
         self._loop = loop
@@ -82,7 +82,7 @@ class Session:
 class _Job:
     """A call in progress. Its scope ends the requests and the coroutine of a call that nobody waits for."""
 
-    def __init__(self, session: Session, work: Work, due: float) -> None:
+    def __init__(self, session: Session, work: HandlerCall, due: float) -> None:
         self.session = session
         self.work = work
         self.due = due
@@ -315,8 +315,9 @@ class ConnectionLoop:
         elif job is not None and job.due <= now:
             facts = {"server": self._name, "handler": job.work.name, "seconds": job.work.seconds}
             log.warning("handler did not answer in time", extra=facts)
+            late = job.work.late()  # before the call ends: it may name what is running
             self._give_up(session)
-            self._advance(session, job.work.late())
+            self._advance(session, late)
         else:
             self._watch(session, READ, math.inf if job is None else job.due)
 

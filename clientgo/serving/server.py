@@ -20,7 +20,7 @@ from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.serving.connection import STOP_SECONDS, Closed, Limits, Wait
 from clientgo.serving.connectionlimiter import ConnectionState
-from clientgo.serving.loop import ConnectionLoop, Conversation, Session, Work
+from clientgo.serving.loop import ConnectionLoop, Conversation, HandlerCall, Session
 from clientgo.serving.message import RejectedRequest, Response, ServingRequest
 from clientgo.serving.routing import Authorizer, Handler, Route, Router, late_response
 from clientgo.stopping import on_stop
@@ -133,7 +133,7 @@ class Server:
             # A client must not be able to end the program, as a crash of this thread would.
             log.exception("connection aborted", extra={"server": self.name, "peer": connection.peer})
 
-    def _exchange(self, session: Session) -> Generator[Wait | Work, Any, bool]:
+    def _exchange(self, session: Session) -> Generator[Wait | HandlerCall, Any, bool]:
         """Handle one request; return whether another may follow."""
         connection = session.connection
         try:
@@ -166,18 +166,20 @@ class Server:
         session.move(ConnectionState.IDLE)
         return True
 
-    def _resolve(self, request: ServingRequest) -> Generator[Work, Any, Route | Response]:
+    def _resolve(self, request: ServingRequest) -> Generator[HandlerCall, Any, Route | Response]:
         if not self._router.is_guarded(request):
             return self._router.resolve(request)
         late = partial(late_response, request)
-        route: Route | Response = yield Work("authorizer", partial(self._router.resolve, request), REVIEW_SECONDS, late)
+        route: Route | Response = yield HandlerCall(
+            "authorizer", partial(self._router.resolve, request), REVIEW_SECONDS, late
+        )
         return route
 
-    def _respond(self, route: Route | Response, request: ServingRequest) -> Generator[Work, Any, Response]:
+    def _respond(self, route: Route | Response, request: ServingRequest) -> Generator[HandlerCall, Any, Response]:
         if isinstance(route, Response):
             return route
         call, late = partial(self._router.call, route, request), partial(route.late, request)
-        response: Response = yield Work(self._router.name_of(request), call, route.limit(request), late)
+        response: Response = yield HandlerCall(self._router.name_of(request), call, route.limit(request), late)
         return response
 
     def _log_request(self, request: ServingRequest, response: Response, seconds: float) -> None:

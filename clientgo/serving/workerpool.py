@@ -10,7 +10,7 @@ from clientgo.lifecycle import Group
 IDLE_SECONDS = 5.0
 """Seconds without work after which a thread ends."""
 
-Call = Callable[[], object]
+_Task = Callable[[], object]
 
 
 class WorkerPool:
@@ -22,7 +22,7 @@ class WorkerPool:
         self._clock = clock
         self._changed = threading.Condition()
         # Guarded by _changed.
-        self._calls: deque[Call] = deque()
+        self._calls: deque[_Task] = deque()
         self._idle = 0  # threads that wait, and have not been given a call
         self._closed = False
         self._count = 0
@@ -30,7 +30,7 @@ class WorkerPool:
     def __repr__(self) -> str:
         return f"<WorkerPool {self._name}, {self._idle} idle>"
 
-    def submit(self, call: Call) -> None:
+    def submit(self, call: _Task) -> None:
         """Make the call in a thread; raise RuntimeError if none can be started."""
         with self._changed:
             if self._idle:
@@ -47,12 +47,12 @@ class WorkerPool:
             self._closed = True
             self._changed.notify_all()
 
-    def _work(self, call: Call | None) -> None:
+    def _work(self, call: _Task | None) -> None:
         while call is not None:
             call()
             call = self._next()
 
-    def _next(self) -> Call | None:
+    def _next(self) -> _Task | None:
         deadline = self._clock.now() + IDLE_SECONDS
         with self._changed:
             self._idle += 1

@@ -81,6 +81,6 @@ def test_table_has_each_public_function_with_a_timeout() -> None:
 
 def test_each_row_is_held_by_a_test() -> None:
     assert _rows() == set(HELD_BY)
-    for place in HELD_BY.values():
-        file, _, name = place.partition("::")
-        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), place
+    for test in HELD_BY.values():
+        file, _, name = test.partition("::")
+        assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8"), test
