@@ -75,7 +75,7 @@ def test_webhook_that_does_not_answer_is_denied_in_time(
         slow, other = asyncio.run(calls())
         assert SYSTEM_CLOCK.now() - began < 15.0
         release.set()
-    assert {(answer["status"]["code"], answer["status"]["message"]) for answer in slow} == {
+    assert {(denial["status"]["code"], denial["status"]["message"]) for denial in slow} == {
         (504, "the webhook /slow did not answer within 0.9 s")
     }
     assert other["allowed"]
