@@ -38,10 +38,10 @@ class Places:
     def find(self, item: Json) -> int | None:
         """Return the position of the first item with the name of this one; None if there is none."""
         name = _name(item, self._key)
-        place = self._first.get(_identity(name))
-        if place is not None and isinstance(name, _CONTAINERS):
+        position = self._first.get(_identity(name))
+        if position is not None and isinstance(name, _CONTAINERS):
             raise InvalidDirective(f"cannot compare merge keys that are {go_type(name)}")
-        return place
+        return position
 
 
 def _name(item: Json, key: str) -> Any:
@@ -182,17 +182,17 @@ def in_order(
     """
     if not key and any(isinstance(item, _CONTAINERS) for item in (*items, *order)):
         raise InvalidDirective("cannot order a list of objects that has no merge key")
-    named, others = _split(items, order, key)
+    named, unlisted = _split(items, order, key)
     if item_type(*sources) is dict:
         for item in chain(order, before):
             name_of(item, key)
     earlier = Places(before, key)
-    others = _sorted(others, earlier)
+    unlisted = _sorted(unlisted, earlier)
     result: list[Json] = []
-    waiting = deque(others)
+    waiting = deque(unlisted)
     for item in named:
-        place = earlier.find(item)
-        while waiting and place is not None and (ahead := earlier.find(waiting[0])) is not None and ahead < place:
+        position = earlier.find(item)
+        while waiting and position is not None and (ahead := earlier.find(waiting[0])) is not None and ahead < position:
             result.append(waiting.popleft())
         result.append(item)
     return [*result, *waiting]
@@ -202,34 +202,34 @@ def _split(items: list[Json], order: list[Json], key: str) -> tuple[list[Json], 
     """Return the items that `order` names, in its order, and the others."""
     places = Places(order, key)
     odd = next((at for at, item in enumerate(order) if key and not isinstance(item, dict)), len(order))
-    named, others = list[tuple[int, Json]](), list[Json]()
+    named, unlisted = list[tuple[int, Json]](), list[Json]()
     for item in items:
         if key:
             name_of(item, key)
-        place = places.find(item)
-        if odd < (len(order) if place is None else place):
+        position = places.find(item)
+        if odd < (len(order) if position is None else position):
             raise UnmergeablePatch(f"value for key {odd} is not a map")
-        if place is None:
-            others.append(item)
+        if position is None:
+            unlisted.append(item)
         else:
-            named.append((place, item))
-    return [item for _, item in sorted(named, key=itemgetter(0))], others
+            named.append((position, item))
+    return [item for _, item in sorted(named, key=itemgetter(0))], unlisted
 
 
 def _sorted(items: list[Json], places: Places) -> list[Json]:
     """Sort items by their places; an item without one is less than all before it, and those after it are less than it.
 
-    As in the server's sort, up to `_INSERTED` items are inserted one by one; of more, those without a place go ahead.
+    As in the server's sort, up to `_INSERTED` items are inserted one by one; of more, those without go ahead.
     """
     pairs = [(places.find(item), item) for item in items]
     unknown = [pair for pair in pairs if pair[0] is None]
     if unknown and len(items) <= _INSERTED:
         result = list[tuple[int | None, Json]]()
-        for place, item in pairs:
+        for position, item in pairs:
             at = len(result)
-            while at and (place is None or (before := result[at - 1][0]) is None or place < before):
+            while at and (position is None or (before := result[at - 1][0]) is None or position < before):
                 at -= 1
-            result.insert(at, (place, item))
+            result.insert(at, (position, item))
         return [item for _, item in result]
-    known = [(place, item) for place, item in pairs if place is not None]
-    return [item for _, item in (*reversed(unknown), *sorted(known, key=itemgetter(0)))]
+    positioned = [(position, item) for position, item in pairs if position is not None]
+    return [item for _, item in (*reversed(unknown), *sorted(positioned, key=itemgetter(0)))]

@@ -141,22 +141,22 @@ class Merger:
         key = rule.patch_key
         if not key:
             raise UnmergeablePatch("cannot merge lists without merge key for struct")
-        kept, plain = obey_directives(current, items, key)
-        merged = self._merge_items(kept, plain, key, path)
+        remaining, plain = obey_directives(current, items, key)
+        merged = self._merge_items(remaining, plain, key, path)
         # As in the server's memory, new items take the places of deleted ones.
-        return in_order(merged, plain, kept, key, (current, items)), merged[: len(current)]
+        return in_order(merged, plain, remaining, key, (current, items)), merged[: len(current)]
 
-    def _merge_items(self, kept: list[Object], items: list[Object], key: str, path: FieldPath) -> list[Object]:
-        merged, places = list(kept), Places(kept, key)
+    def _merge_items(self, remaining: list[Object], items: list[Object], key: str, path: FieldPath) -> list[Object]:
+        merged, places = list(remaining), Places(remaining, key)
         for item in items:
             name_of(item, key)
-            place = places.find(item)
-            if place is None:
+            position = places.find(item)
+            if position is None:
                 places.append(item)
                 merged.append(item)
                 self._private[id(item)] = item
             else:
-                merged[place] = self.merge(merged[place], item, path)
+                merged[position] = self.merge(merged[position], item, path)
         return merged
 
     def _merge_in_order(self, merged: Object, patch: Object, directive: str, path: FieldPath) -> None:

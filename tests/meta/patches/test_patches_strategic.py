@@ -174,8 +174,8 @@ def test_items_are_the_union_by_name_in_the_order_of_the_patch(
         assert result == expected | {name: {**expected.get(name, {}), **fields} for name, fields in new.items()}
         names = [name for name in result if ordered or name in new]
         assert names == [name for name in order if name in names]
-        rest = [name for name in result if name not in names]
-        assert rest == [name for name in old if name in rest]
+        unordered = [name for name in result if name not in names]
+        assert unordered == [name for name in old if name in unordered]
 
 
 WORDS = "spec metadata containers finalizers tolerations name image $patch $retainKeys $setElementOrder"
