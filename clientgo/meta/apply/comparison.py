@@ -83,6 +83,28 @@ def _elements(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
     return pairs
 
 
+def check_unique(value: Any, rules: MergeRules, path: FieldPath = ()) -> None:
+    """Check that no list that merges has duplicates.
+
+    A real server allows them in the version of the request alone: what it converts for managers of other versions must
+    have none.
+
+    Raises:
+        UntypedObject: a list has some.
+    """
+    rule = rules(path) if isinstance(value, _NESTED) and value else None
+    if isinstance(value, dict) and not is_atomic(rule):
+        for field, child in value.items():
+            if isinstance(child, _NESTED):
+                check_unique(child, rules, (*path, field))
+    elif isinstance(value, list) and rule is not None and is_merged(rule):
+        pairs = _elements(value, rule)
+        if len({element for element, _ in pairs}) < len(pairs):
+            raise UntypedObject("duplicates in a list that merges")
+        for _, item in pairs if not has_leaf_items(rule) else ():
+            check_unique(item, rules, path)
+
+
 def _by_element(value: Any, rule: MergeRule) -> _Items:
     """Return the items of a list that merges by element, which is that of several items if they are duplicates."""
     by_element: _Items = defaultdict(list)

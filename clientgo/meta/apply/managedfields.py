@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.meta.apply.comparison import Comparison, UntypedObject, added, compare, managed
+from clientgo.meta.apply.comparison import Comparison, UntypedObject, added, check_unique, compare, managed
 from clientgo.meta.apply.fieldsets import (
     FieldPath,
     MergeRules,
@@ -110,16 +110,24 @@ def current_entries(entries: list[Object], kind: ManagedType) -> Entries:
 class Changes:
     """Differences between two states of an object in each version in which managers own fields."""
 
-    def __init__(self, old: Object, new: Object, kind: ManagedType) -> None:
+    def __init__(self, old: Object, new: Object, kind: ManagedType, api_version: str) -> None:
         self._states = (old, new)
+        self._api_version = api_version  # of the states
         self._kind = kind
         self._found: dict[VersionView | None, Comparison] = {None: Comparison({}, {})}
 
     def at(self, api_version: str) -> Comparison:
-        """Return the differences in a version; none if it is unknown."""
+        """Return the differences in a version; none if it is unknown.
+
+        Raises:
+            UntypedObject: the fields have no owners.
+        """
         view = self._kind.at(api_version)
         if view is not None and view not in self._found:
             before, after = (managed(view.convert(state), view.ignored) for state in self._states)
+            if api_version != self._api_version:
+                check_unique(before, view.rules)
+                check_unique(after, view.rules)
             self._found[view] = compare(before, after, view.rules)
         return self._found[view]
 
@@ -164,7 +172,7 @@ def after_update(
     try:
         if not entries:
             return [] if old else first_entries(new, who, kind, time=time)
-        return _after_update(entries, Changes(old, new, kind), who, kind, time=time)
+        return _after_update(entries, Changes(old, new, kind, who.api_version), who, kind, time=time)
     except (UntypedObject, UnknownVersion):
         return []
 

@@ -76,7 +76,7 @@ def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *,
     mine = other_entries.pop(identifier(who.entry({}, "")), {})
     applied = _fields_of(config, kind)
     merged = _pruned(merge(live, config, kind.rules, ()), mine, (who.api_version, applied), other_entries, kind)
-    changes = Changes(live, merged, kind)
+    changes = Changes(live, merged, kind, who.api_version)
     if not force:
         allowed = _last_applied(live, kind) if who.name == _KUBECTL else {}
         _raise_conflicts(other_entries, changes, allowed)
