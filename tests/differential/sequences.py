@@ -182,11 +182,11 @@ def _strategic_member(chance: random.Random, name: str, shape: Shape) -> dict[st
     match shape:
         case Members(values) | Atomic(Leaf(values), _):
             if chance.random() < 0.4:
-                member[f"$deleteFromPrimitiveList/{name}"] = chance.sample(
-                    values, chance.randint(0, min(2, len(values)))
-                )
                 if chance.random() < 0.5:
                     del member[name]
+                # What is added too would be deleted before or after it, in random order.
+                gone = [value for value in values if value not in member.get(name, ())]
+                member[f"$deleteFromPrimitiveList/{name}"] = chance.sample(gone, chance.randint(0, min(2, len(gone))))
             if chance.random() < 0.3:
                 member[f"$setElementOrder/{name}"] = chance.sample(values, len(values))
         case Items(names, keys, _, _) if chance.random() < 0.2:

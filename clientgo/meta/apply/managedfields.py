@@ -124,11 +124,11 @@ class Changes:
         """
         view = self._kind.at(api_version)
         if view is not None and view not in self._found:
-            before, after = (managed(view.convert(state), view.ignored) for state in self._states)
+            old, new = map(view.convert, self._states)
             if api_version != self._api_version:
-                check_unique(before, view.rules)
-                check_unique(after, view.rules)
-            self._found[view] = compare(before, after, view.rules)
+                check_unique(old, view.rules)
+                check_unique(new, view.rules)
+            self._found[view] = compare(managed(old, view.ignored), managed(new, view.ignored), view.rules)
         return self._found[view]
 
     def left(self, entry: Object) -> Object | None:
