@@ -52,6 +52,7 @@ class FakeDuplex:
         self.headers: dict[str, str] = {}
         self.sent = b""
         self.closed = threading.Event()
+        self._sending = threading.Lock()
         self._script = deque(filter(None, script))
         self._silent = silent
         self._error = error
@@ -68,9 +69,10 @@ class FakeDuplex:
         raise ConnectionFailed("closed")
 
     def send(self, data: bytes) -> None:
-        if self.closed.is_set():
-            raise ConnectionFailed("closed")
-        self.sent += data
+        with self._sending:  # a reader sends pings meanwhile
+            if self.closed.is_set():
+                raise ConnectionFailed("closed")
+            self.sent += data
 
     post = send
 
