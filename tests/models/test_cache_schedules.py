@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.meta.listwatch import WatchEvent
+from clientgo.meta.listwatch import ListOptions, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from tests.models.copies import Copies, Edit
 from tests.models.locks import Clock, Event
@@ -23,11 +23,23 @@ CACHE = [
 RIGHT = Copies(CACHE)
 
 
+def unstopped(code: Copies, *objects: ConfigMap) -> Any:
+    """Source whose watches only `close` ends, as those of a program's own source: no stop reaches their readers."""
+
+    class Unstopped(code.source.FakeSource):  # type: ignore[name-defined, misc]
+        def watch_from(self, options: ListOptions) -> Any:
+            watch = super().watch_from(options)
+            watch._interrupt = lambda: None
+            return watch
+
+    return Unstopped(ConfigMap, *objects)
+
+
 class Bench:
     """Informer over a source, and the group of its threads."""
 
     def __init__(self, code: Copies, *objects: ConfigMap) -> None:
-        self.source = code.source.FakeSource(ConfigMap, *objects)
+        self.source = unstopped(code, *objects)
         self.informer = code.informer.SharedInformer(self.source, clock=Clock())
         self.group = code.lifecycle.Group(stop=Event(), clock=Clock())
 
