@@ -20,7 +20,7 @@ import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.internal.callbacks import MAX_DESCRIPTION
-from clientgo.meta.yamlio import InvalidYAML, read_document
+from clientgo.meta import yamlio
 from clientgo.rest.bounds import MAX_PLUGIN_BYTES
 from clientgo.stopping import on_stop
 
@@ -173,8 +173,8 @@ def _kill(process: "subprocess.Popen[bytes]", *, interactive: bool) -> None:
 
 def _status(output: bytes, version: str) -> ExecStatus:
     try:
-        credential = msgspec.convert(read_document(output.decode()), _ExecCredential)
-    except (InvalidYAML, msgspec.ValidationError, UnicodeDecodeError) as error:
+        credential = msgspec.convert(yamlio.read_document(output.decode()), _ExecCredential)
+    except (yamlio.InvalidYAML, msgspec.ValidationError, UnicodeDecodeError) as error:
         raise PluginFailed(f"invalid output: expected an ExecCredential as JSON or YAML: {error}") from error
     if (credential.api_version or "") != version:
         raise PluginFailed(f"it is configured for the API version {version}, but returned {credential.api_version}")
