@@ -43,7 +43,9 @@ def check_class(cls: type[Any]) -> None:
 
 
 def faults(cls: type[Any]) -> Iterator[ClassFault]:
-    """Yield the faults of a class and of those that its fields refer to."""
+    """Yield the faults of a class and of those that its fields refer to; none if it has a codec of its own."""
+    if hasattr(cls, "__codec_class__"):
+        return  # its fields are not those of the JSON form
     yield from _class_faults(cls, (), set())
 
 

@@ -14,6 +14,7 @@ import msgspec
 import pydantic
 import pytest
 
+from clientgo.dynamic import Unstructured
 from clientgo.meta import EMPTY_MAP, Meta, MicroTime, ObjectMeta, Quantity, api_type, decode, encode
 from clientgo.meta.classes.check import check_class, faults
 from clientgo.meta.classes.wire import to_wire
@@ -263,3 +264,13 @@ def test_accepted_class_is_written_and_read_exactly(hint: Any, value: Any, writt
 
 def test_defaults_of_maps_are_no_fault() -> None:
     check_class(kind_with(Mapping[str, str], EMPTY_MAP))
+
+
+def test_class_with_a_codec_of_its_own_has_the_json_form_of_that_codec() -> None:
+    @api_type(group="example.com", version="v1")
+    class Site(Unstructured, frozen=True, kw_only=True):
+        pass
+
+    check_class(Site)
+    content = {"spec": {"hostName": "a"}}
+    assert decode(Site, encode(Site(metadata=ObjectMeta(name="a"), content=content))).content == content
