@@ -22,8 +22,7 @@ from clientgo.manager.eventhandlers import checked_request
 from clientgo.manager.options import SYNC_SECONDS
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.requesters import finished_in_time, limited
-from clientgo.manager.sources import Source
-from clientgo.manager.sourcestart import SourceStart
+from clientgo.manager.sources import Source, SourceStart
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import Counter, safe_provider
 from clientgo.reconcile import Attempts, LogFields

@@ -15,7 +15,7 @@ from clientgo.cache.state import SHOWN_FAILURES, InformerState, ObjectFailure, S
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
-from clientgo.lifecycle import Group
+from clientgo.lifecycle import Detached, Group
 from clientgo.log import get_logger
 from clientgo.manager.cache import Cache
 from clientgo.manager.eventhandlers import Enqueue, EventHandler, ToRequests, itself
@@ -28,6 +28,9 @@ from clientgo.workqueue import ItemExponentialFailureRateLimiter, WorkQueue
 log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
+
+START_SECONDS = 0.5
+"""Seconds that a controller waits for the start of a source before it starts the next one."""
 
 
 class Source(Protocol):
@@ -263,3 +266,51 @@ class FuncSource:
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> None:
         """Call the function, which must return soon; predicates do not apply because there are no objects."""
         self._function(enqueue, stop)
+
+
+class SourceStart:
+    """Start of one source; it has synced once the start has returned, and the source itself has synced."""
+
+    def __init__(self, name: str, start: Callable[[], Synced | None], *, clock: Clock) -> None:
+        self.name = name
+        self._call = Detached(start, name=f"source-{name}", clock=clock)
+
+    def __repr__(self) -> str:
+        return f"<SourceStart {self.name}{self.hint}>"
+
+    def run(self) -> None:
+        """Start the source, in the thread that a group starts for it."""
+        self._call.run()
+
+    def cancel(self) -> None:
+        """End the requests of the start."""
+        self._call.cancel()
+
+    def wait(self, controller: str) -> None:
+        """Wait a moment for the start, and raise its exception."""
+        if self._call.wait(START_SECONDS, lambda: False):
+            self._call.result()
+        else:
+            facts = {"controller": controller, "source": self.name, "seconds": START_SECONDS}
+            log.warning("source has not returned from its start; the others go on", extra=facts)
+
+    @property
+    def has_synced(self) -> bool:
+        """True once the source has synced, or its start has failed."""
+        if not self._call.ended:
+            return False
+        try:
+            synced = self._call.result()
+        except BaseException:  # noqa: BLE001  # `wait` or `raise_failure` raises it
+            return True
+        return synced is None or synced.has_synced
+
+    @property
+    def hint(self) -> str:
+        """Addition to the name in an error: whether the start has returned."""
+        return "" if self._call.ended else " (its start has not returned)"
+
+    def raise_failure(self) -> None:
+        """Raise the exception of a start that has failed."""
+        if self._call.ended:
+            self._call.result()

@@ -8,9 +8,9 @@ source of credentials.
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar, Token
-from typing import TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConnectionFailed
@@ -18,6 +18,8 @@ from clientgo.lifecycle import Detached
 from clientgo.stopping import GRACE, INTERRUPTED, NOT_SENT, Scopes
 
 R = TypeVar("R")
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
 
 Check = Callable[[], object]
 """Raises a `ClientGoError` if the request must not be sent."""
@@ -291,3 +293,59 @@ class _RequestStop(threading.Event):
             # Nothing is lost: `before_sending` raises it to the caller.
             return False
         return True
+
+
+class Closable(Protocol[S_co]):
+    """Stream that `close` ends from any thread; a blocked reader returns at once, without an error."""
+
+    def __iter__(self) -> Iterator[S_co]:
+        """Iterate over the items as they arrive."""
+
+    def close(self) -> None:
+        """End the stream. May be called again."""
+
+
+class Stoppable(Generic[S]):
+    """Stream that ends with its request.
+
+    After a stop, reading raises `ConnectionFailed`, and its `stopping` is True: a stream that only ended would look
+    complete. A stream that its program forgets is closed, as a file is.
+    """
+
+    def __init__(self, stream: Closable[S], request: InFlightRequest) -> None:
+        self._stream = stream
+        self._request = request
+        self._items = iter(stream)
+        request.keep(stream.close)
+
+    def __repr__(self) -> str:
+        return repr(self._stream)
+
+    def __del__(self) -> None:
+        # Until then, the scopes of the request refer to its connection. No thread reads, so its locks are free.
+        self.close()
+
+    def __iter__(self) -> Iterator[S]:
+        return self
+
+    def __next__(self) -> S:
+        try:
+            return next(self._items)
+        except StopIteration:
+            self._request.end()
+            if self._request.aborted:
+                raise ConnectionFailed(INTERRUPTED, stopping=True) from None
+            raise
+        except ConnectionFailed as error:
+            self._request.end()
+            if (stopped := self._request.stopped(error)) is not None:
+                raise stopped from error
+            raise
+        except BaseException:  # such as the error that a test gives to a fake
+            self._request.end()
+            raise
+
+    def close(self) -> None:
+        """End the stream from any thread; a blocked reader returns at once, without an error."""
+        self._request.end()
+        self._stream.close()

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from clientgo.errors import ApiError, ConnectionFailed, error_from_response
-from clientgo.rest.limits import InFlightRequest
-from clientgo.rest.stoppable import Stoppable
+from clientgo.rest.limits import InFlightRequest, Stoppable
 from clientgo.stopping import INTERRUPTED
 
 Headers = tuple[tuple[str, str], ...]

@@ -24,9 +24,8 @@ from clientgo.errors import Invalid, NotFound
 from clientgo.meta.codec import ObjectList, encode, encode_value
 from clientgo.meta.objects import ListMeta
 from clientgo.meta.scheme import Scheme, api_of
-from clientgo.rest.limits import InFlightRequest
+from clientgo.rest.limits import InFlightRequest, Stoppable
 from clientgo.rest.request import ByteStream, EventStream, OpenStream, Request
-from clientgo.rest.stoppable import Stoppable
 from clientgo.rest.transport import Duplex, Headers
 from clientgo.stopping import current_scopes
 from clientgo.testing.actions import Action, action_of

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from clientgo.meta.gotext import go_float
+from clientgo.internal.gotext import go_float
 from clientgo_apiserver.apiextensions.embedded import embedded_errors, has_embedded
 from clientgo_apiserver.apiextensions.listtypes import has_keyed_lists, list_errors
 from clientgo_apiserver.apiextensions.schema import NOWHERE, conforms, schema_errors

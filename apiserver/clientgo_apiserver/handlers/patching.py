@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
+from clientgo.internal.gotext import go_map
 from clientgo.meta.apply.comparison import UntypedObject
 from clientgo.meta.apply.managedfields import UnknownVersion
-from clientgo.meta.gotext import go_map
 from clientgo.meta.patches import mergepatch
 from clientgo_apiserver.apiextensions.structural import whole_numbers
 from clientgo_apiserver.handlers.patches import (

@@ -12,8 +12,8 @@ import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.internal.gonumbers import json_number
+from clientgo.internal.gotext import go_float
 from clientgo.meta import jsonpath
-from clientgo.meta.gotext import go_float
 from clientgo.meta.scheme import Column
 from clientgo_apiserver.http.status import bad_request
 from clientgo_apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, Printer, printer_of

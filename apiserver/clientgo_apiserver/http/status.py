@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from clientgo.errors import Restorable
-from clientgo.meta.gotext import go_float
+from clientgo.internal.gotext import go_float
 from clientgo.meta.jsonvalues import html_escaped
 from clientgo_apiserver.resources import Resource
 

@@ -6,9 +6,9 @@ Server-side apply needs to know each field: an undeclared one has no owner, nor 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from clientgo.internal.gotext import go_map, go_type
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, items, show
 from clientgo.meta.apply.mergerules import MergeRule
-from clientgo.meta.gotext import go_map, go_type
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo_apiserver.registry.gotypes import OPAQUE, fields_by_name
 from clientgo_apiserver.resources import Object, Resource

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.gotext import go_float, go_map
+from clientgo.internal.gotext import go_float, go_map
 from clientgo_apiserver.http.gojson import duplicate_fields, explain, summarize
 from clientgo_apiserver.http.messages import Target, negotiate, parse_path
 from clientgo_apiserver.http.status import ApiFailure

@@ -10,7 +10,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from clientgo.meta.gotext import go_map, go_string, go_type
+from clientgo.internal.gotext import go_map, go_string, go_type
 from clientgo.meta.jsonvalues import Json
 from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from clientgo.meta.gotext import go_float
+from clientgo.internal.gotext import go_float
 from clientgo_apiserver.cel.syntax import UInt
 from clientgo_apiserver.cel.types import DYN, ExprType, parse_type
 from clientgo_apiserver.cel.values import (
