@@ -1,8 +1,9 @@
 """StatefulSets: pods with ordinals, created, updated and deleted in order.
 
 With `OrderedReady`, a pod is created once all before it are available, and removed once all before it are; with
-`Parallel`, at once. A rolling update replaces pods from the highest ordinal down to `partition`, `maxUnavailable` at a
-time; with `OnDelete`, a pod gets the new template when it is deleted.
+`Parallel`, at once. A rolling update replaces pods from the highest ordinal down to `partition`, one at a time; with
+`OnDelete`, a pod gets the new template when it is deleted. `maxUnavailable` is ignored, also if an object has it: its
+feature is disabled by default.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from clientgo_apiserver.cluster.podcontrol import (
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
 from clientgo_apiserver.controllers.base import controller_reference, is_deleting
 from clientgo_apiserver.controllers.deployments import STATEFUL_SETS
-from clientgo_apiserver.controllers.rollout import resolve, wanted_replicas
+from clientgo_apiserver.controllers.rollout import wanted_replicas
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
@@ -170,26 +171,17 @@ class StatefulSetController(RevisionedController):
         return volumes
 
     def _roll(self, obj: Object, pods: dict[int, Object], update: str) -> None:
-        """Delete old pods from the highest ordinal, while no more than `maxUnavailable` are unavailable."""
+        """Delete the old pod with the highest ordinal, once all pods above it are available."""
         strategy = obj["spec"].get("updateStrategy") or {}
         if strategy.get("type", "RollingUpdate") != "RollingUpdate":
             return
-        ordinals = _ordinals(obj)
-        limit = resolve((strategy.get("rollingUpdate") or {}).get("maxUnavailable") or 1, len(ordinals), up=False)
-        available = {ordinal for ordinal in pods if ordinal in ordinals and self._is_available(obj, pods[ordinal])}
-        old = [
-            ordinal
-            for ordinal in sorted(pods, reverse=True)
-            if ordinal in ordinals[_partition(obj) :]
-            and not is_deleting(pods[ordinal])
-            and hash_of(pods[ordinal]) != update
-        ]
-        if _is_parallel(obj):
-            unavailable = [pods[ordinal] for ordinal in old if ordinal not in available]
-            self._run_steps(obj, [partial(self._delete_stored, pod) for pod in unavailable[:BURST]])
-            old = [ordinal for ordinal in old if ordinal in available]
-        leaving = old[: max(0, max(1, limit) - len(ordinals) + len(available))]
-        self._run_steps(obj, [partial(self._delete_stored, pods[ordinal]) for ordinal in leaving[:BURST]])
+        for ordinal in reversed(_ordinals(obj)[_partition(obj) :]):
+            pod = pods.get(ordinal)
+            if pod is not None and not is_deleting(pod) and hash_of(pod) != update:
+                self._run_steps(obj, [partial(self._delete_stored, pod)])
+                return
+            if not self._is_available(obj, pod):
+                return
 
     def _is_available(self, obj: Object, pod: Object | None) -> bool:
         if pod is None or is_deleting(pod) or phase_of(pod) != "Running":

@@ -60,11 +60,11 @@ The states in which objects end with `--pods` (or `Environment(server=BundledSer
 tests step. Each line is a test: its steps are in [the data](../tests/cluster/lifecycledata), a file for each section.
 
 The expected states follow from the documented behavior of kube-controller-manager 1.36 and the order of decisions in
-its controllers; the last column names the rule. 201 of the 231 life cycles were also played in real time, with
+its controllers; the last column names the rule. 199 of the 231 life cycles were also played in real time, with
 simulated kubelets as here, on kube-apiserver, kube-scheduler and kube-controller-manager 1.36.2, and ended in the
-same state there (2026-11-28). Eight more were played and cannot be compared: seven depend on the moment of a step or
-need more than six minutes, and one on `maxUnavailable` of StatefulSets, a gate that was off there. 22 were not
-played: most need hours.
+same state there (2026-11-28). Seven more were played and cannot be compared: they depend on the moment of a step or
+need more than six minutes. 25 were not played in this form: most need hours, and three on rolling updates of
+StatefulSets were changed since.
 
 Pods become ready a second after they are scheduled, and end a second after they are deleted. `pods: i Ready 3` means
 that three pods of the image `i` are ready; `pods/#0` is the first pod by name. Conditions are listed by their type,
