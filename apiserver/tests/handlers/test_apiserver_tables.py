@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from clientgo.meta.scheme import Column
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.handlers.tables import partial_metadata, partial_metadata_list, render
+from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.printers.values import human_duration
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.resources import Resource
@@ -118,7 +119,7 @@ def test_rows_carry_metadata_the_object_or_nothing_as_asked() -> None:
     }
     assert row_object("Object") == FOO
     assert row_object("None") is None
-    with pytest.raises(ValueError, match="includeObject must be one of"):
+    with pytest.raises(ApiFailure, match="must be 'Metadata', 'Object', 'None', or empty"):
         row_object("Some")
 
 
