@@ -1,5 +1,6 @@
 """Warnings about valid objects of built-in kinds."""
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from clientgo_apiserver.http.messages import HTTPResponse
 
 Object = dict[str, Any]
 CORE = "/api/v1/namespaces/default"
+APPS = "/apis/apps/v1/namespaces/default"
 
 
 def warnings(response: HTTPResponse) -> list[str]:
@@ -62,20 +64,29 @@ PORT = [{"containerPort": 80}]
             pod(volumes=[{"name": "v", "gitRepo": {"repository": "r"}}]),
             "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+",
         ),
-        (pod(terminationGracePeriodSeconds=-1), "must be >= 0; negative values are invalid and will be treated as 1"),
     ],
-    ids=["env", "ports", "host", "fraction", "label", "annotation", "secrets", "volume", "grace"],
+    ids=["env", "ports", "host", "fraction", "label", "annotation", "secrets", "volume"],
 )
 def test_pods_and_pod_templates_have_the_same_warnings(kube: Kube, body: Object, expected: str) -> None:
     assert any(expected in text for text in warnings(kube.send("POST", f"{CORE}/pods", body)))
     workload = deployment("d")
-    workload["spec"]["template"]["spec"] = {**body["spec"], "terminationGracePeriodSeconds": 30}
+    workload["spec"]["template"]["spec"] = body["spec"]
     workload["spec"]["template"]["metadata"]["annotations"] = body["metadata"]["annotations"]
-    if "terminationGracePeriodSeconds" not in body["spec"]:
-        created = warnings(kube.send("POST", "/apis/apps/v1/namespaces/default/deployments", workload))
-        assert any(
-            expected.replace("spec.containers", "spec.template.spec.containers")[:40] in each for each in created
-        )
+    created = warnings(kube.send("POST", f"{APPS}/deployments", workload))
+    assert any(expected.replace("spec.containers", "spec.template.spec.containers")[:40] in each for each in created)
+
+
+def test_negative_grace_period_is_replaced_in_a_pod_and_has_a_warning_in_a_template(kube: Kube) -> None:
+    body = pod(terminationGracePeriodSeconds=-1)
+    created = kube.send("POST", f"{CORE}/pods", body)
+    assert json.loads(created.body)["spec"]["terminationGracePeriodSeconds"] == 1
+    assert warnings(created) == []
+    workload = deployment("d")
+    workload["spec"]["template"]["spec"] = body["spec"]
+    reason = "must be >= 0; negative values are invalid and will be treated as 1"
+    assert warnings(kube.send("POST", f"{APPS}/deployments", workload)) == [
+        f"spec.template.spec.terminationGracePeriodSeconds: {reason}"
+    ]
 
 
 BACKEND = {"defaultBackend": {"service": {"name": "s", "port": {"number": 1}}}}
@@ -118,7 +129,7 @@ def test_valid_objects_have_the_warnings_of_their_kind(kube: Kube, path: str, bo
 
 
 def test_an_update_warns_of_a_template_only_if_the_spec_changes(kube: Kube) -> None:
-    url, body = "/apis/apps/v1/namespaces/default/deployments", deployment("a.b")
+    url, body = f"{APPS}/deployments", deployment("a.b")
     body["spec"]["template"]["spec"]["containers"][0]["env"] = TWICE
     assert len(warnings(kube.send("POST", url, body))) == 2
     assert not warnings(kube.send("PATCH", f"{url}/a.b", {"metadata": {"labels": {"a": "b"}}}, MERGE))
