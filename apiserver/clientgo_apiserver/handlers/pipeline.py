@@ -112,12 +112,14 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
     """
     resource, strategy, request = write.resource, write.strategy, write.request
     unknown, warnings = write.unknown, [*request.warnings]
+    entry, old = None, Object()
     while True:
         write.unknown, request.warnings[:] = [*unknown], warnings
-        entry = state.store.entry(resource.storage, write.namespace, write.name)
+        before, entry = entry, state.store.entry(resource.storage, write.namespace, write.name)
         if entry is None:
             raise not_found(resource, write.name)
-        old = await from_storage(resource, entry.object)
+        if entry is not before:  # a webhook that converted it need not do so again
+            old = await from_storage(resource, entry.object)
         size = len(entry.raw)
         # The operations of a JSON patch can copy, and so multiply, what is there.
         growth = len(request.body) * _GROWTH if media_type(request.headers.get("content-type", "")) == JSON_PATCH else 0
