@@ -61,25 +61,36 @@ def read_text(source: str, text: str) -> list[Any]:
     Raises:
         ConfigError: it is neither; the message has the name of its source.
     """
+    first_line = 0
     try:
-        return read_yaml(text)
+        try:
+            return read_yaml(text)
+        except InvalidYAML:
+            if not (objects := _json_objects(text)):
+                raise
+        documents = []
+        for json_object in objects:
+            documents += read_yaml(json_object)
+            first_line += json_object.count("\n")
+        return documents
     except InvalidYAML as error:
-        if objects := _json_objects(text):
-            return [document for part in objects for document in read_yaml(part)]
-        line = f" in line {error.line}" if error.line else ""
+        line = f" in line {first_line + error.line}" if error.line else ""
         raise ConfigError(f"{source} cannot be read as YAML: {error}{line}") from error
 
 
 def _json_objects(text: str) -> list[str]:
-    """Return the JSON objects of a text that consists of several, which YAML would have between separators."""
-    decoder, objects, at = JSONDecoder(), list[str](), len(text) - len(text.lstrip())
+    """Return the JSON objects of a text that consists of several, which YAML would have between separators.
+
+    Each begins with the space before it.
+    """
+    decoder, objects, start, at = JSONDecoder(), list[str](), 0, len(text) - len(text.lstrip())
     while text.startswith("{", at):
         try:
             _, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             return []
-        objects.append(text[at:end])
-        at = end
+        objects.append(text[start:end])
+        start = at = end
         while text[at : at + 1].isspace():
             at += 1
     return objects if at == len(text) else []

@@ -86,6 +86,7 @@ def test_existing_cluster_is_used_on_request(
     [
         pytest.param(None, "does not exist", id="missing"),
         pytest.param("a: [", "cannot be read as YAML", id="broken"),
+        pytest.param('{"a": 1}\n{"b": "\\ud800"}', "invalid Unicode character escape code in line 2$", id="json"),
     ],
 )
 def test_unreadable_crds_are_reported_with_their_file(text: str | None, words: str, tmp_path: Path) -> None:
