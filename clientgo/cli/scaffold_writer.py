@@ -216,7 +216,8 @@ def _join_imports(text: str) -> str:
     """Join the imports that `break_imports` would break, so that each is a line."""
 
     def join(match: re.Match[str]) -> str:
-        line = f"from {match['module']} import {', '.join(re.findall(r'    (.+),', match['names']))}"
+        names = [line.strip(" ,") for line in match["names"].rstrip("\n").split("\n")]
+        line = f"from {match['module']} import {', '.join(names)}"
         return line if len(line) > WIDTH else match[0]
 
     return _BROKEN.sub(join, text)

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from clientgo.errors import Restorable
 from clientgo.meta import constraints
 
-_FORM = re.compile(r"([+-]?)([0-9]*+)(?:\.([0-9]*+))?([eEinumkKMGTP]*+[-+]?[0-9]*)")
+_FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?((?:(?:[eEinumkKMGTP]+[-+]?|[-+])[0-9]*)?)")
 _EXPONENT = re.compile("[eE][+-]?[0-9]+")
 _SCALES = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SUFFIXES = {scale: suffix for suffix, scale in _SCALES.items()}
@@ -49,8 +49,8 @@ class InvalidQuantity(Restorable, ValueError):
 
     def __init__(self, text: str, part: str, expected: str) -> None:
         """Describe the text; `expected` completes the message."""
-        shown = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
-        super().__init__(f"invalid quantity {shown!r}: expected {expected}")
+        excerpt = text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+        super().__init__(f"invalid quantity {excerpt!r}: expected {expected}")
         self.part = part
 
 
@@ -72,8 +72,8 @@ class ParsedQuantity:
         match = _FORM.fullmatch(text) if text else None
         if match is None:
             raise InvalidQuantity(text, "form", "a number with a suffix such as m, k, Mi or Gi")
-        sign, whole, decimals, suffix = match[1], match[2].lstrip("0"), match[3] or "", match[4]
-        digits = (whole or "0") + decimals
+        sign, integer_digits, decimals, suffix = match[1], match[2].lstrip("0"), match[3] or "", match[4]
+        digits = (integer_digits or "0") + decimals
         if len(digits) > _MAX_DIGITS:
             raise InvalidQuantity(text, "number", f"at most {_MAX_DIGITS} digits, got {len(digits)}")
         self.notation, power = _read_suffix(text, suffix)
@@ -170,8 +170,8 @@ def canonical(text: str, *, thousandths: bool = False) -> str:
 
 def total(quantities: Iterable[ParsedQuantity]) -> ParsedQuantity:
     """Return the sum: the part itself if there is one, 0 for none."""
-    parts = iter(quantities)
-    return reduce(ParsedQuantity.plus, parts, next(parts, ParsedQuantity("0")))
+    summands = iter(quantities)
+    return reduce(ParsedQuantity.plus, summands, next(summands, ParsedQuantity("0")))
 
 
 _DECLARED = get_args(constraints.Quantity)[1]

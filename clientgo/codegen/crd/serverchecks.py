@@ -25,7 +25,7 @@ _TRIAL = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All&fie
 _RULE = re.compile(r'^Invalid value: \{"Rule":.*?\}: ', re.DOTALL)
 """Repetition of a whole rule, in the form of Go, before what is wrong with it."""
 
-_STEP = re.compile(r"\.(?:properties\[([^]]+)\]|items|additionalProperties)(?=[.\[]|$)")
+_STEP = re.compile(r"\.(?:properties\[([^]]++)\]?+|items|additionalProperties)(?=[.\[]|$)")
 
 
 def pattern_errors(pattern: str) -> Iterator[str]:

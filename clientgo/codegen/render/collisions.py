@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clientgo.codegen.render.source import import_line
 
-_IMPORT = re.compile(r"^from (?P<module>[\w.]+) import (?:\((?P<broken>[^)]*)\)|(?P<names>.*))\n", re.MULTILINE)
+_IMPORT = re.compile(r"^from (?P<module>[\w.]+) import (?:\((?P<broken>[^()]*)\)|(?P<names>[^(\n].*))\n", re.MULTILINE)
 _CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 
 
@@ -34,8 +34,8 @@ def _shared(source: str) -> set[str]:
     """Return the names that a module imports from the library, and defines or imports from elsewhere too."""
     imports = list(_IMPORT.finditer(source))
     library = {name for match in imports if match["module"].startswith("clientgo.") for name in _names(match)}
-    others = {name for match in imports if not match["module"].startswith("clientgo.") for name in _names(match)}
-    return library & (others | set(_CLASS.findall(source)))
+    foreign = {name for match in imports if not match["module"].startswith("clientgo.") for name in _names(match)}
+    return library & (foreign | set(_CLASS.findall(source)))
 
 
 def _names(match: re.Match[str]) -> list[str]:
@@ -51,6 +51,8 @@ def _library_uses(tree: ast.Module, names: set[str]) -> Iterator[ast.Name]:
 def _renamed(match: re.Match[str], names: set[str], used: set[str]) -> str:
     if not match["module"].startswith("clientgo.") or names.isdisjoint(_names(match)):
         return match[0]
-    kept = [name for name in _names(match) if name not in names]
+    unchanged = [name for name in _names(match) if name not in names]
     renamed = [f"from {match['module']} import {name} as Base{name}" for name in sorted({*_names(match)} & used)]
-    return "".join(f"{line}\n" for line in [*([import_line(match["module"], kept)] if kept else []), *renamed])
+    return "".join(
+        f"{line}\n" for line in [*([import_line(match["module"], unchanged)] if unchanged else []), *renamed]
+    )

@@ -45,7 +45,7 @@ def call(prefix: str, arguments: Iterable[str], *, indent: str = "", end: str = 
     return "\n".join([f"{indent}{prefix}(", *(f"{indent}    {argument}," for argument in arguments), f"{indent}){end}"])
 
 
-_TOKEN = re.compile(r"\"(?:[^\"\\]|\\.)*\"|.")
+_TOKEN = re.compile(r"""\"(?:[^\"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|.""")
 
 
 def break_line(line: str) -> str:
@@ -53,11 +53,11 @@ def break_line(line: str) -> str:
     head, bracket, _ = line.partition("(")
     if len(line) <= WIDTH or not bracket or "#" in line or '"""' in line:
         return line
-    depth, arguments, rest = 0, [""], ""
+    depth, arguments, tail = 0, [""], ""
     for token in _TOKEN.findall(line[len(head) :]):
         depth += (token in "([{") - (token in ")]}")
         if not depth:
-            rest += token
+            tail += token
         elif depth == 1 and token == ",":
             arguments.append("")
         elif arguments != [""] or token != "(":
@@ -65,7 +65,7 @@ def break_line(line: str) -> str:
     if arguments == [""]:
         return line
     indent = line[: len(line) - len(line.lstrip())]
-    return call(head.lstrip(), [argument.strip() for argument in arguments], indent=indent, end=rest[1:])
+    return call(head.lstrip(), [argument.strip() for argument in arguments], indent=indent, end=tail[1:])
 
 
 def escaped(text: str) -> str:
