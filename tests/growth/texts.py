@@ -13,7 +13,7 @@ from clientgo.flags import seconds
 from clientgo.log import redact, register_secret
 from clientgo.log.values import to_json_value
 from clientgo.meta import jsonpath
-from clientgo.meta.quantities import canonical
+from clientgo.meta.quantities import InvalidQuantity, canonical
 from clientgo.meta.selectors import SelectorError, parse_selector
 from clientgo.meta.shallow_json import elements, members, names_alone
 from clientgo.meta.yamlio import InvalidYAML, read_yaml, to_yaml
@@ -77,7 +77,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "brackets of a selector": (lambda n: "(" * n, parse_selector, 60, SelectorError),
     "selectors of the server": (lambda n: ",".join(f"a{i}!=b" for i in range(n)), selection),
-    "quantity": (lambda n: "1" * n + "." + "1" * n, canonical, 600),
+    "quantity": (lambda n: "1" * n + "." + "1" * n, canonical, 125),
+    "digits of a quantity": (lambda n: "1" * n + "." + "1" * n, canonical, 600, InvalidQuantity),
     "duration": (lambda n: "1m1s" * n, seconds),
     "digits of a duration": (lambda n: "1" * n + "x", seconds, 600, ArgumentTypeError),
     "duration of a format": (lambda n: "00s" * n + "x", text_format("duration"), 600),
