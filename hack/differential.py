@@ -94,9 +94,9 @@ def _prepare(real: Send) -> None:
         ("/api/v1/namespaces", namespace),
         ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION),
     ):
-        code, answer = real("POST", path, body, JSON)
+        code, status = real("POST", path, body, JSON)
         if code not in (201, 409):
-            raise SystemExit(f"error: {path}: {answer}")
+            raise SystemExit(f"error: {path}: {status}")
     while real("GET", KINDS["Thing"].path("v1"), None, JSON)[0] != 200:
         pass  # until the new kind is served
 
@@ -112,8 +112,8 @@ def _real(kubeconfig: Path) -> Send:
         data = None if body is None else json.dumps(body).encode()
         connection.request(method, target, data, {**headers, "Content-Type": content_type})
         response = connection.getresponse()
-        answer = response.read()
-        return response.status, json.loads(answer) if answer.startswith(b"{") else {"message": answer.decode()}
+        content = response.read()
+        return response.status, json.loads(content) if content.startswith(b"{") else {"message": content.decode()}
 
     return send
 

@@ -27,9 +27,9 @@ def play(send: Send, kind: Kind, name: str, writes: list[Write]) -> Iterator[Out
     last = None
     for write in writes:
         code, body = _send(send, kind, name, write)
-        found, obj = send("GET", first, None, JSON)
-        stored = normal(obj) if found == 200 else None
-        version = obj["metadata"].get("resourceVersion") if found == 200 else None
+        code, obj = send("GET", first, None, JSON)
+        stored = normal(obj) if code == 200 else None
+        version = obj["metadata"].get("resourceVersion") if code == 200 else None
         yield Outcome(
             code,
             "" if code < 300 else str(body.get("message", "")).replace(name, "NAME"),
@@ -72,9 +72,9 @@ def _send(send: Send, kind: Kind, name: str, write: Write) -> tuple[int, Any]:
         case "create":
             return send("POST", collection + query, _named(body, identity, name), JSON)
         case "update":
-            found, obj = send("GET", target if "subresource" in write else f"{collection}/{name}", None, JSON)
-            if found != 200:
-                return found, obj
+            code, obj = send("GET", target if "subresource" in write else f"{collection}/{name}", None, JSON)
+            if code != 200:
+                return code, obj
             return send("PUT", target + query, edited(obj, body), JSON)
         case "application/apply-patch+yaml":
             return send("PATCH", target + query, _named(body, identity, name), APPLY)
@@ -91,6 +91,6 @@ def normal(obj: Any) -> Any:
     metadata = {field: value for field, value in obj["metadata"].items() if field not in _UNSTABLE and field != "name"}
     entries = metadata.get("managedFields")
     if entries:
-        kept = [{field: value for field, value in entry.items() if field != "time"} for entry in entries]
-        metadata["managedFields"] = sorted(kept, key=lambda entry: json.dumps(entry, sort_keys=True))
+        untimed = [{field: value for field, value in entry.items() if field != "time"} for entry in entries]
+        metadata["managedFields"] = sorted(untimed, key=lambda entry: json.dumps(entry, sort_keys=True))
     return {**obj, "metadata": metadata}

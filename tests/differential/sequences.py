@@ -28,12 +28,12 @@ class Author:
     chance: random.Random
     kind: Kind
     configs: dict[tuple[str, str], Any] = field(default_factory=dict)
-    known: Any = None  # what the object is like: it was created so
+    created: Any = None  # what the object is like: it was created so
 
     def first(self) -> Write:
         """Return the write that creates the object."""
         manager = self.chance.choice(MANAGERS)
-        self.known = body = make(self.chance, self.kind.body)
+        self.created = body = make(self.chance, self.kind.body)
         if self.chance.random() < 0.4:
             self.configs[manager, ""] = body
             return {"verb": APPLY, "manager": manager, "body": body, "force": True}
@@ -101,7 +101,7 @@ class Author:
 
     def _walk(self, shape: Shape) -> tuple[list[str | int], Shape]:
         path: list[str | int] = []
-        value = self.known
+        value = self.created
         while (step := child_of(self.chance, shape, value)) and (not path or self.chance.random() < 0.85):
             key, shape, value = step
             path.append(key)
@@ -114,8 +114,8 @@ def vary(chance: random.Random, shape: Shape, value: Any) -> Any:
         case Struct():
             return _vary_members(chance, shape, value)
         case Entries(keys, inner):
-            kept = {key: vary(chance, inner, child) for key, child in value.items() if chance.random() < 0.8}
-            return {**kept, **({chance.choice(keys): make(chance, inner)} if chance.random() < 0.2 else {})}
+            varied = {key: vary(chance, inner, child) for key, child in value.items() if chance.random() < 0.8}
+            return {**varied, **({chance.choice(keys): make(chance, inner)} if chance.random() < 0.2 else {})}
         case Items():
             return _vary_items(chance, shape, value)
         case Members(_) | Leaf(_) | Atomic(_, _):
@@ -134,13 +134,13 @@ def _vary_members(chance: random.Random, shape: Struct, value: dict[str, Any]) -
 
 
 def _vary_items(chance: random.Random, shape: Items, value: list[Any]) -> list[Any]:
-    kept = [vary(chance, shape.item, child) for child in value if chance.random() < 0.8]
-    kept = kept or (value[:1] if shape.needed else [])
+    items = [vary(chance, shape.item, child) for child in value if chance.random() < 0.8]
+    items = items or (value[:1] if shape.needed else [])
     if chance.random() < 0.25:
         new = {**make(chance, shape.item), **chance.choice(shape.keys)}
-        if not any(key_of(child, shape.names) == key_of(new, shape.names) for child in kept):
-            kept.insert(chance.randint(0, len(kept)), new)
-    return chance.sample(kept, len(kept)) if chance.random() < 0.1 else kept
+        if not any(key_of(child, shape.names) == key_of(new, shape.names) for child in items):
+            items.insert(chance.randint(0, len(items)), new)
+    return chance.sample(items, len(items)) if chance.random() < 0.1 else items
 
 
 def merge(chance: random.Random, shape: Shape, fill: float = 0.25) -> Any:
@@ -213,8 +213,8 @@ def _directed(chance: random.Random, patch: dict[str, Any], names: list[str]) ->
     if dice < 0.04:
         return {**patch, "$patch": chance.choice(("replace", "replace", "delete", "merge"))}
     if dice < 0.08:
-        kept = {*patch, *chance.sample(names, chance.randint(0, len(names)))} if chance.random() < 0.8 else set()
-        return {**patch, "$retainKeys": sorted(name for name in kept if not name.startswith("$"))}
+        retained = {*patch, *chance.sample(names, chance.randint(0, len(names)))} if chance.random() < 0.8 else set()
+        return {**patch, "$retainKeys": sorted(name for name in retained if not name.startswith("$"))}
     return patch
 
 

@@ -92,13 +92,13 @@ def watch_events(data: bytes) -> str:
 def receiver(pieces: Sequence[bytes]) -> Callable[[int], bytes]:
     """Return a function that receives the pieces, each at once or as much of it as is asked for."""
     remaining = list(pieces)
-    rest = b""
+    unread = b""
 
     def recv(size: int) -> bytes:
-        nonlocal rest
-        while not rest and remaining:
-            rest = remaining.pop(0)
-        arguments, rest = rest[:size], rest[size:]
+        nonlocal unread
+        while not unread and remaining:
+            unread = remaining.pop(0)
+        arguments, unread = unread[:size], unread[size:]
         return arguments
 
     return recv

@@ -114,8 +114,8 @@ def test_times_around_shifted_clocks_are_those_of_a_cronjob(
 ) -> None:
     moment = datetime.fromisoformat(after).replace(tzinfo=ZoneInfo(zone))
     times = times_after(text, moment.tzinfo or UTC, moment.timestamp())
-    found = [datetime.fromtimestamp(next(times), moment.tzinfo).isoformat(timespec="minutes") for _ in expected]
-    assert found == expected
+    occurrences = [datetime.fromtimestamp(next(times), moment.tzinfo).isoformat(timespec="minutes") for _ in expected]
+    assert occurrences == expected
 
 
 @given(schedules, st.sampled_from(sorted(available_timezones())), moments)
@@ -127,8 +127,8 @@ def test_each_time_is_later_than_the_one_before(text: str, zone: str, moment: da
 def test_search_ends_where_the_schedule_repeats_an_hour_or_the_zone_skips_a_day() -> None:
     chatham = ZoneInfo("Pacific/Chatham")
     times = times_after("45 3 * * *", chatham, datetime(2028, 4, 1, 12, tzinfo=chatham).timestamp())
-    found = [datetime.fromtimestamp(next(times), chatham) for _ in range(3)]
-    assert found == [datetime(2028, 4, 2, hour=hour, minute=45, tzinfo=chatham) for hour in (2, 3)] + [
+    occurrences = [datetime.fromtimestamp(next(times), chatham) for _ in range(3)]
+    assert occurrences == [datetime(2028, 4, 2, hour=hour, minute=45, tzinfo=chatham) for hour in (2, 3)] + [
         datetime(2028, 4, 3, 3, 45, tzinfo=chatham)
     ]
     apia = CronSchedule("0 0 31 * *", ZoneInfo("Pacific/Apia"))

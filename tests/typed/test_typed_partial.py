@@ -57,12 +57,12 @@ def content(requester: FakeRequester, cls: Any) -> dict[str, Any]:
 
 
 def test_update_of_a_partial_kind_changes_only_what_was_changed() -> None:
-    requester, parts = server(Part)
-    obj = parts.get("x")
-    assert parts.update(replace(obj, spec=replace(obj.spec, size=3))).spec == Spec(3)
+    requester, part_client = server(Part)
+    obj = part_client.get("x")
+    assert part_client.update(replace(obj, spec=replace(obj.spec, size=3))).spec == Spec(3)
     status = {"size": 1, "new": 2}
     assert content(requester, Part) == {"spec": {"names": [], "new": {"a": None}, "size": 3}, "status": status}
-    parts.update_status(replace(parts.get("x"), status=Spec(5, ("a",))))
+    part_client.update_status(replace(part_client.get("x"), status=Spec(5, ("a",))))
     assert content(requester, Part)["status"] == {"size": 5, "new": 2, "names": ["a"]}
     assert [action.verb for action in requester.calls.actions] == ["get", "get", "update", "get", "get", "update"]
 
@@ -76,11 +76,11 @@ def test_update_of_another_kind_replaces_the_object_in_one_request() -> None:
 
 
 def test_stale_partial_object_is_a_conflict() -> None:
-    requester, parts = server(Part)
-    obj = parts.get("x")
-    parts.update(replace(obj, spec=Spec(2)))
+    requester, part_client = server(Part)
+    obj = part_client.get("x")
+    part_client.update(replace(obj, spec=Spec(2)))
     with pytest.raises(Conflict):
-        parts.update(replace(obj, spec=Spec(3)))
+        part_client.update(replace(obj, spec=Spec(3)))
     assert content(requester, Part)["spec"]["size"] == 2
 
 
@@ -92,17 +92,17 @@ def test_partial_object_without_a_version_is_sent_as_it_is() -> None:
 
 
 def test_partial_kind_that_cannot_be_read_is_sent_as_it_is() -> None:
-    requester, parts = server(Unreadable)
-    parts.update(replace(parts.get("x"), spec=Spec(2)))
+    requester, part_client = server(Unreadable)
+    part_client.update(replace(part_client.get("x"), spec=Spec(2)))
     assert content(requester, Unreadable)["spec"] == {"size": 2}
     assert [action.verb for action in requester.calls.actions] == ["get", "update"]
 
 
 def test_update_without_a_namespace_is_rejected_before_the_object_is_read() -> None:
-    requester, parts = server(Part)
+    requester, part_client = server(Part)
     everywhere: StatusClient[Any] = type("Client", (StatusClient,), {"kind": Part})(requester)
     with pytest.raises(BadRequest, match="to update a Part"):
-        everywhere.update(parts.get("x"))
+        everywhere.update(part_client.get("x"))
     assert [action.verb for action in requester.calls.actions] == ["get"]
 
 

@@ -53,8 +53,8 @@ class WebhookConverter:
 
     async def convert(self, objects: Sequence[Object], api_version: str) -> list[Object]:
         """Return the objects in this version, in the same order (500)."""
-        others = [obj for obj in objects if obj["apiVersion"] != api_version]
-        converted = iter(await self._call_webhook(others, api_version) if others else ())
+        in_other_versions = [obj for obj in objects if obj["apiVersion"] != api_version]
+        converted = iter(await self._call_webhook(in_other_versions, api_version) if in_other_versions else ())
         return [obj if obj["apiVersion"] == api_version else next(converted) for obj in objects]
 
     async def _call_webhook(self, objects: list[Object], api_version: str) -> list[Object]:

@@ -160,10 +160,10 @@ class DeploymentController(WorkloadController):
             patch["spec"] = {"minReadySeconds": seconds}
         if patch:
             self._internal.patch(REPLICA_SETS, *name_of(replica_set), patch)
-        found = condition(
+        progress = condition(
             "Progressing", "True", "FoundNewReplicaSet", f'Found new replica set "{name_of(replica_set)[1]}"'
         )
-        status = {} if condition_of(obj, "Progressing") else self._with_progress(obj, found)
+        status = {} if condition_of(obj, "Progressing") else self._with_progress(obj, progress)
         self._update_status(obj, status, {REVISION: annotations.get(REVISION, before)})
 
     def _is_scaled(self, obj: Object, sets: _Sets) -> bool:

@@ -78,8 +78,8 @@ class Upgrade:
 
 def reject_spdy(request: HTTPRequest) -> None:
     """Reject a client that wants SPDY, of itself or in a WebSocket, and say which clients do not (400)."""
-    wanted = (request.headers.get(name, "").strip() for name in ("upgrade", "sec-websocket-protocol"))
-    if protocol := next((text for text in wanted if text.lower().startswith("spdy/")), ""):
+    protocols = (request.headers.get(name, "").strip() for name in ("upgrade", "sec-websocket-protocol"))
+    if protocol := next((text for text in protocols if text.lower().startswith("spdy/")), ""):
         raise bad_request(
             f"protocol {protocol} is not supported: use a client with WebSockets of {V5} or {V4}."
             " kubectl has them since 1.31, for exec, attach and cp, but not for port-forward"

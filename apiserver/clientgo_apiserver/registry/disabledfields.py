@@ -71,12 +71,12 @@ class _Type:
 
     @cached_property
     def _nested(self) -> tuple[tuple[str, Drop], ...]:
-        found = []
+        fields_to_visit = []
         for field in members(self._message):
             message = item_message(field)
             if message is not None and is_struct(field.type) and _type(message).holds:
-                found.append((field.name, _of_values(field, _type(message))))
-        return tuple(found)
+                fields_to_visit.append((field.name, _of_values(field, _type(message))))
+        return tuple(fields_to_visit)
 
     @cached_property
     def holds(self) -> bool:

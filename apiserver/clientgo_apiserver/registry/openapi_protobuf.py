@@ -63,12 +63,12 @@ def _parameter(parameter: Json) -> bytes:
         required = _flag(4, parameter.get("required"))
         schema = _field(5, _schema(parameter["schema"]))
         return _field(1, _field(2, parameter["name"]) + _field(3, "body") + required + schema)
-    place, numbers = _PLACES[parameter["in"]]
+    union_field, numbers = _PLACES[parameter["in"]]
     fields = (
         _field(number, value) if isinstance(value := parameter.get(name), str) else _flag(number, value)
         for name, number in numbers.items()
     )
-    return _field(2, _field(place, b"".join(fields)))
+    return _field(2, _field(union_field, b"".join(fields)))
 
 
 def _extensions(number: int, owner: Json) -> bytes:

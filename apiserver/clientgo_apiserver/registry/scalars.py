@@ -152,25 +152,25 @@ def _second_in_utc(match: re.Match[str]) -> str:
 
 def _time_error(text: str, layout: str) -> str:
     """Return the message of Go's parser: it names the first element that does not match."""
-    remaining, shown = text, _quoted(text)
+    remaining, quoted_text = text, _quoted(text)
     for element in _ELEMENT.findall(layout):
         pattern = r"Z|[+-](\d\d):(\d\d)" if element.startswith("Z") else "\\d" * len(element)
         pattern = re.escape(element) if element in "-T:" else r"[.,]\d{6}" if element[0] == "." else pattern
         match = re.match(r"\d\d?" if element == "15" else pattern, remaining, re.ASCII)
         if match is None:
-            return f'parsing time {shown} as "{layout}": cannot parse {_quoted(remaining)} as "{element}"'
+            return f'parsing time {quoted_text} as "{layout}": cannot parse {_quoted(remaining)} as "{element}"'
         name, least, most = _RANGES.get(element, ("", 0, 0))
         if name and not least <= int(match[0]) <= most:
-            return f"parsing time {shown}: {name} out of range"
+            return f"parsing time {quoted_text}: {name} out of range"
         if element == "Z07:00" and match[1]:
             for part, most, number in (("hour", 24, match[1]), ("minute", 60, match[2])):
                 if int(number) > most:
-                    return f"parsing time {shown}: time zone offset {part} out of range"
+                    return f"parsing time {quoted_text}: time zone offset {part} out of range"
         remaining = remaining[match.end() :]
         if element == "05" and ".000000" not in layout:
             remaining = re.sub(r"^[.,]\d+", "", remaining, flags=re.ASCII)
     reason = f"extra text: {_quoted(remaining)}" if remaining else "day out of range"
-    return f"parsing time {shown}: {reason}"
+    return f"parsing time {quoted_text}: {reason}"
 
 
 def _quoted(text: str) -> str:

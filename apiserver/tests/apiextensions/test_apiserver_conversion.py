@@ -314,15 +314,15 @@ def test_a_watch_that_is_up_to_date_shows_later_events_in_its_version(hook: Webh
         http.request("POST", server.url + DEFINITIONS, json=definition(by(hook)))
         http.request("POST", server.url + sites("v1"), json=site("v1", address="a:1"))
         stream = http.request("GET", f"{server.url}{sites('v2')}?watch=1&resourceVersion=0", preload_content=False)
-        shown: list[tuple[str, Object]] = []
+        versions_and_specs: list[tuple[str, Object]] = []
         for number, chunk in enumerate(stream.stream(65536), 2):
             frame = json.loads(chunk)
-            shown.append((frame["object"]["apiVersion"], frame["object"].get("spec")))
+            versions_and_specs.append((frame["object"]["apiVersion"], frame["object"].get("spec")))
             if number == 4:
                 break
             patch = json.dumps({"spec": {"address": f"a:{number}"}})
             http.request("PATCH", f"{server.url}{sites('v1')}/a", body=patch, headers={"content-type": MERGE})
-        assert shown == [("example.com/v2", {"host": "a", "port": number}) for number in (1, 2, 3)]
+        assert versions_and_specs == [("example.com/v2", {"host": "a", "port": number}) for number in (1, 2, 3)]
         stream.close()
 
 

@@ -16,8 +16,10 @@ def cluster() -> PodCluster:
 def owned(obj: Object, subresource: str) -> Object:
     """Return the fields that the controllers own through a subresource."""
     entries = obj["metadata"]["managedFields"]
-    own = [each for each in entries if (each["manager"], each.get("subresource", "")) == (MANAGER, subresource)]
-    fields: Object = own[0]["fieldsV1"] if own else {}
+    entries_of_controllers = [
+        each for each in entries if (each["manager"], each.get("subresource", "")) == (MANAGER, subresource)
+    ]
+    fields: Object = entries_of_controllers[0]["fieldsV1"] if entries_of_controllers else {}
     return fields
 
 

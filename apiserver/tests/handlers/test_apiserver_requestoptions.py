@@ -33,10 +33,10 @@ def test_name_that_the_client_chose_is_not_generated_again(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "shown"), [("2", 2), ("+2", 2), ("02", 2), ("0", 5), ("-1", 5), ("9223372036854775807", 5)]
+    ("limit", "expected"), [("2", 2), ("+2", 2), ("02", 2), ("0", 5), ("-1", 5), ("9223372036854775807", 5)]
 )
-def test_limit_is_a_number_of_go(kube: Kube, limit: str, shown: int) -> None:
-    assert len(kube.ok("GET", f"{CONFIG_MAPS}?limit={limit.replace('+', '%2B')}")["items"]) == shown
+def test_limit_is_a_number_of_go(kube: Kube, limit: str, expected: int) -> None:
+    assert len(kube.ok("GET", f"{CONFIG_MAPS}?limit={limit.replace('+', '%2B')}")["items"]) == expected
 
 
 @pytest.mark.parametrize(

@@ -98,10 +98,10 @@ def _of_scalar(hint: Any, *, texts: bool) -> Reader:
             scalar = msgspec.convert(value, hint, dec_hook=decode_hook)
         except (msgspec.ValidationError, ValueError) as error:
             # In the check of types: a server rejects such a value in a built-in type.
-            kept = _kept(value, unwrap(hint)[0], texts=texts) if complete or texts else None
-            if kept is None:
+            unknown_value = _kept(value, unwrap(hint)[0], texts=texts) if complete or texts else None
+            if unknown_value is None:
                 raise Misfit(text_of(error), path) from error
-            return kept
+            return unknown_value
         if isinstance(scalar, datetime) and scalar.tzinfo is None:
             return scalar.replace(tzinfo=UTC)
         if type(scalar) is int and not -(2**63) <= scalar < 2**63:
