@@ -1,7 +1,10 @@
-"""JSON values in the text forms of Go, which messages, tables and CEL share with Kubernetes."""
+"""JSON values and numbers in the forms of Go, which messages, tables and CEL share with Kubernetes."""
 
+from decimal import Decimal
 from typing import Any
 
+_FIRST_EXPONENT = 1e21  # the first float that Go's JSON writes with an exponent
+_EXACT = 2.0**53  # below it the shortest digits of a whole float are all its digits
 _TYPES = (
     (dict, "map[string]interface {}"),
     (list, "[]interface {}"),
@@ -10,6 +13,16 @@ _TYPES = (
     (int, "int64"),
     (float, "float64"),
 )
+
+
+def json_number(value: float) -> int | float:
+    """Return a float as it is read from Go's JSON: a whole one without an exponent is an integer.
+
+    Go writes the shortest digits that give the same float, and zeros after them: 2**64 is 18446744073709552000.
+    """
+    if not value.is_integer() or abs(value) >= _FIRST_EXPONENT:
+        return value
+    return int(value) if abs(value) < _EXACT else int(Decimal(repr(value)))
 
 
 def go_float(value: float) -> str:

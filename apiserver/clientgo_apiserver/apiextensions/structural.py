@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, TypeVar
 
-from clientgo.internal.gonumbers import json_number
+from clientgo.internal.gotext import json_number
 
 Schema = dict[str, Any]
 RULES = "x-kubernetes-validations"

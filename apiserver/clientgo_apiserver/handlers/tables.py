@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
-from clientgo.internal.gonumbers import json_number
-from clientgo.internal.gotext import go_float
+from clientgo.internal.gotext import go_float, json_number
 from clientgo.meta import jsonpath
 from clientgo.meta.scheme import Column
 from clientgo_apiserver.http.status import bad_request

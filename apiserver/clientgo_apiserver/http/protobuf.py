@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from clientgo.internal.gonumbers import json_number
+from clientgo.internal.gotext import json_number
 from clientgo_apiserver.http.nesting import json_error, value_error
 from clientgo_apiserver.http.protobuf_table import BYTES, FIXED32, FIXED64, VARINT, Message, ProtobufField, find_message
 from clientgo_apiserver.limits import MAX_DEPTH, MAX_NODES

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from clientgo.internal.gonumbers import json_number
+from clientgo.internal.gotext import json_number
 from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo_apiserver.registry.scalars import DecodeError, Mistyped, base64_value, int_or_string, quantity, time_in

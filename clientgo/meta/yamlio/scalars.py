@@ -9,7 +9,7 @@ import math
 import re
 from typing import Any
 
-from clientgo.internal.gonumbers import json_number
+from clientgo.internal.gotext import json_number
 from clientgo.meta.readonly import ReadOnlyDict
 
 _NO_TYPE: Any = object()

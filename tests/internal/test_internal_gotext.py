@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.internal.gonumbers import json_number
+from clientgo.internal.gotext import json_number
 
 
 @pytest.mark.parametrize(
