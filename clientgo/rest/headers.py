@@ -24,7 +24,7 @@ log = get_logger(__name__)
 
 WarningHandler = Callable[[str], None]
 
-_TOKEN = "!#$&'*+-.^_`|~"
+_NAME_CHARACTERS = "!#$&'*+-.^_`|~"
 """Characters of names of headers besides letters and digits, but the percent sign, which begins an escape."""
 
 _KEPT = 32
@@ -111,7 +111,7 @@ def _impersonation(who: Impersonation) -> Headers:
         headers.append(("Impersonate-Uid", who.uid))
     headers += [("Impersonate-Group", group) for group in who.groups]
     headers += [
-        (f"Impersonate-Extra-{quote(_check('Impersonate-Extra', key), safe=_TOKEN)}", value)
+        (f"Impersonate-Extra-{quote(_check('Impersonate-Extra', key), safe=_NAME_CHARACTERS)}", value)
         for key, values in who.extra.items()
         for value in values
     ]

@@ -45,7 +45,7 @@ def call(prefix: str, arguments: Iterable[str], *, indent: str = "", end: str = 
     return "\n".join([f"{indent}{prefix}(", *(f"{indent}    {argument}," for argument in arguments), f"{indent}){end}"])
 
 
-_TOKEN = re.compile(r"""\"(?:[^\"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|.""")
+_PIECE = re.compile(r"""\"(?:[^\"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|.""")
 
 
 def break_line(line: str) -> str:
@@ -54,14 +54,14 @@ def break_line(line: str) -> str:
     if len(line) <= WIDTH or not bracket or "#" in line or '"""' in line:
         return line
     depth, arguments, tail = 0, [""], ""
-    for token in _TOKEN.findall(line[len(head) :]):
-        depth += (token in "([{") - (token in ")]}")
+    for piece in _PIECE.findall(line[len(head) :]):
+        depth += (piece in "([{") - (piece in ")]}")
         if not depth:
-            tail += token
-        elif depth == 1 and token == ",":
+            tail += piece
+        elif depth == 1 and piece == ",":
             arguments.append("")
-        elif arguments != [""] or token != "(":
-            arguments[-1] += token
+        elif arguments != [""] or piece != "(":
+            arguments[-1] += piece
     if arguments == [""]:
         return line
     indent = line[: len(line) - len(line.lstrip())]
