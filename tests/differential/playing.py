@@ -27,9 +27,9 @@ def play(send: Send, kind: Kind, name: str, writes: list[Write]) -> Iterator[Out
     last = None
     for write in writes:
         code, body = _send(send, kind, name, write)
-        code, obj = send("GET", first, None, JSON)
-        stored = normal(obj) if code == 200 else None
-        version = obj["metadata"].get("resourceVersion") if code == 200 else None
+        read_code, obj = send("GET", first, None, JSON)
+        stored = normal(obj) if read_code == 200 else None
+        version = obj["metadata"].get("resourceVersion") if read_code == 200 else None
         yield Outcome(
             code,
             "" if code < 300 else str(body.get("message", "")).replace(name, "NAME"),
