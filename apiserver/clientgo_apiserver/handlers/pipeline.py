@@ -25,6 +25,7 @@ from clientgo_apiserver.handlers.writes import (
     name_required,
     read_metadata,
     with_managed_fields,
+    with_unique_owners,
 )
 from clientgo_apiserver.http.decode import media_type
 from clientgo_apiserver.http.status import (
@@ -72,7 +73,7 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     sent_meta = meta
     _require_place(state, write, meta.get("name", ""))
     new, owned = await run_step(request, 0, _decoded, write, {**obj, "metadata": meta}, entries)
-    new = await chain.admit(state, write, "CREATE", new, None)
+    new = with_unique_owners(write, await chain.admit(state, write, "CREATE", new, None), admitted=True)
     attempts = 1 if new["metadata"].get("name") else _GENERATE_ATTEMPTS
     new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], write.now), owned)}
     new = strategy.begin_create(state.store, without_disabled(resource, new))
@@ -128,7 +129,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         except ConversionNeeded as needed:
             write.conversions.append(await converted(resource, needed))
             continue
-        admitted = await chain.admit(state, write, "UPDATE", new, old)
+        admitted = with_unique_owners(write, await chain.admit(state, write, "UPDATE", new, old), admitted=True)
         new = new if admitted is new else strategy.reset_fields(write, admitted, old)
         carried = metadata.carry_over(new["metadata"], entry.object["metadata"])
         new = {**new, "metadata": with_managed_fields(carried, entries)}
@@ -150,7 +151,10 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
 def _decoded(write: Write, obj: Object, entries: list[Object] | None) -> tuple[Object, list[Object]]:
     """Return a new object as decoded, and its managedFields, which that of an apply has already (400, 422)."""
     new = decode_object(write, obj, None)
-    return new, managed_fields(write, {}, new) if entries is None else entries
+    if entries is not None:
+        return new, entries
+    new = with_unique_owners(write, new, admitted=False)
+    return new, managed_fields(write, {}, new)
 
 
 def _decoded_update(
@@ -159,6 +163,8 @@ def _decoded_update(
     """Return the object of an update as decoded, and its managedFields (400, 409, 422)."""
     obj, entries = updated(old)
     decoded = decode_object(write, obj, old)
+    if write.request.method != "PATCH":
+        decoded = with_unique_owners(write, decoded, admitted=False)
     check_namespace(write, obj["metadata"])
     check_name(write, obj["metadata"])
     _check_preconditions(write, obj["metadata"], old["metadata"])

@@ -1,5 +1,6 @@
 """Common parts of all writes: options, field validation, decoding by kind, and managedFields."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,6 +27,10 @@ from clientgo_apiserver.registry.strategies.strategy import Strategy, with_field
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 
+_DUPLICATE_OWNERS = (
+    ".metadata.ownerReferences contains duplicate entries{}; API server dedups owner references in 1.20+, and may"
+    " reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}"
+)
 _APPLY_PATCH = "application/apply-patch+yaml"
 
 
@@ -221,3 +226,24 @@ def as_stored(write: Write, new: Object, old: Object | None = None) -> Object:
 def with_managed_fields(meta: Object, entries: list[Object]) -> Object:
     """Return the metadata with these managedFields; an empty list removes the field."""
     return with_field(meta, {"managedFields": entries} if entries else {}, "managedFields")
+
+
+def with_unique_owners(write: Write, obj: Object, *, admitted: bool) -> Object:
+    """Return the object without owner references that are equal to an earlier one, of which the client is warned.
+
+    As on a real server, those of a patch are looked at only once they are `admitted`.
+    """
+    owners = obj["metadata"].get("ownerReferences") or ()
+    unique, duplicates, by_uid = list[Object](), list[str](), defaultdict[str, list[Object]](list)
+    for owner in owners:
+        same = by_uid[owner.get("uid", "")]
+        if owner in same:
+            duplicates.append(owner.get("uid", ""))
+        else:
+            same.append(owner)
+            unique.append(owner)
+    if not duplicates:
+        return obj
+    when = " after mutating admission happens" if admitted else ""
+    write.request.warnings.append(_DUPLICATE_OWNERS.format(when, ", ".join(duplicates)))
+    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": unique}}

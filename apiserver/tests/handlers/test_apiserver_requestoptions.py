@@ -130,3 +130,16 @@ def test_invalid_byte_of_a_continue_token_is_named(kube: Kube) -> None:
     for token, at in (("x", 0), ("abcd*", 4), ("abcdefghi", 8)):
         message = kube.refused(400, "GET", f"{CONFIG_MAPS}?continue={token}")["message"]
         assert message.endswith(f"illegal base64 data at input byte {at}")
+
+
+def test_equal_owner_references_are_stored_once_with_a_warning(kube: Kube) -> None:
+    owner = {"apiVersion": "owners.io/v1", "kind": "Owner", "name": "o", "uid": "u"}
+    meta = {"name": "owned", "ownerReferences": [owner, {**owner, "name": "p"}, owner]}
+    unique = [owner, {**owner, "name": "p"}]
+    created = kube.send("POST", CONFIG_MAPS, {"metadata": meta})
+    assert created.json()["metadata"]["ownerReferences"] == unique
+    assert ".metadata.ownerReferences contains duplicate entries; API server" in dict(created.headers)["Warning"]
+    patch = {"metadata": {"ownerReferences": [owner, *unique]}}
+    patched = kube.send("PATCH", f"{CONFIG_MAPS}/owned", patch, MERGE)
+    assert patched.json()["metadata"]["resourceVersion"] == created.json()["metadata"]["resourceVersion"]
+    assert "contains duplicate entries after mutating admission happens" in dict(patched.headers)["Warning"]
