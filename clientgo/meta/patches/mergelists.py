@@ -115,8 +115,11 @@ def without_scalars(current: list[Json], deleted: list[Json]) -> list[Json]:
 
 def obey_directives(
     current: list[dict[str, Json]], items: list[dict[str, Json]], key: str
-) -> tuple[list[dict[str, Json]], list[dict[str, Json]]]:
+) -> tuple[list[dict[str, Json]], list[dict[str, Json]], list[dict[str, Json]] | None]:
     """Return the items that remain, and those of the patch to merge into them.
+
+    If they replace the list, the third result is what remains of it, and what was behind that before: as in the memory
+    of the server, the order of the new items is still judged by these.
 
     Raises:
         UnmergeablePatch: a directive is unknown, or an item to delete lacks its merge key.
@@ -135,9 +138,8 @@ def obey_directives(
             raise UnmergeablePatch("merging lists cannot yet be specified in the patch")
         else:
             raise unknown_directive(item)
-    if replaces:
-        return plain, []
-    return [item for item in current if key not in item or deleted.find(item) is None], plain
+    remaining = [item for item in current if key not in item or deleted.find(item) is None]
+    return (plain, [], [*remaining, *current[len(remaining) :]]) if replaces else (remaining, plain, None)
 
 
 def check_order(items: list[Json], order: list[Json], key: str) -> None:

@@ -141,10 +141,11 @@ class Merger:
         key = rule.patch_key
         if not key:
             raise UnmergeablePatch("cannot merge lists without merge key for struct")
-        remaining, plain = obey_directives(current, items, key)
+        remaining, plain, replaced = obey_directives(current, items, key)
         merged = self._merge_items(remaining, plain, key, path)
         # As in the server's memory, new items take the places of deleted ones.
-        return in_order(merged, plain, remaining, key, (current, items)), merged[: len(current)]
+        before = merged[: len(current)] if replaced is None else replaced
+        return in_order(merged, plain, remaining, key, (current, items)), before
 
     def _merge_items(self, remaining: list[Object], items: list[Object], key: str, path: FieldPath) -> list[Object]:
         merged, places = list(remaining), Places(remaining, key)
