@@ -233,7 +233,9 @@ def with_unique_owners(write: Write, obj: Object, *, admitted: bool) -> Object:
 
     As on a real server, those of a patch are looked at only once they are `admitted`.
     """
-    owners = obj["metadata"].get("ownerReferences") or ()
+    owners = obj["metadata"].get("ownerReferences")
+    if not owners:
+        return obj
     unique, duplicates, by_uid = list[Object](), list[str](), defaultdict[str, list[Object]](list)
     for owner in owners:
         same = by_uid[owner.get("uid", "")]
