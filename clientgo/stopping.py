@@ -65,10 +65,10 @@ class StopScope:
         self.grace = GRACE
         """Seconds after the stop until coroutines are cancelled; see `cancel_within`."""
         self._clock = clock
-        # Changed without a lock: setting and removing a key are atomic, and whoever removes one calls its callback.
+        # Changed without a lock: setting and removing a key are atomic; the thread that removes one calls its callback.
         self._callbacks: dict[object, tuple[Callable[[], object], float]] = {}
         self._lock = forks.fork_safe(threading.Lock())
-        self._watched = False  # somebody calls the callbacks that are added, now or after the stop
+        self._watched = False  # a thread calls the callbacks that are added, now or after the stop
         self._unanswered_at = -math.inf
         forks.register(self)
 

@@ -7,7 +7,7 @@ R = TypeVar("R")
 
 
 class CallOutcome(Generic[R]):
-    """Result of a call that has returned, or the exception that it raised, whatever its class."""
+    """Result of a call that has returned, or the exception that it raised, of any class."""
 
     __slots__ = ("_error", "_result")
 

@@ -33,7 +33,7 @@ DESCRIPTORS = {
 _YEARS = 5  # of which the last is looked at to its end; a schedule such as 30 February has no time
 _YEAR = 366 * 86400
 _FIRST_SPAN = 3600
-_EPOCH = datetime(1970, 1, 1)  # local, whatever the zone
+_EPOCH = datetime(1970, 1, 1)  # local time in any zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class _Search:
             if self._time <= before:  # the date line was moved over a whole day, where Go's search never ends
                 self._move_to(before + 86400)
             hour = self._local.hour
-            if hour:  # there is no midnight
+            if hour:  # the day has no midnight
                 self._move_to(self._time + 3600 * (24 - hour if hour > 12 else -hour))
             if self._local.day == 1:
                 return False

@@ -164,7 +164,7 @@ class Channel(Generic[T]):
 
     def send(self, obj: T) -> None:
         """Reconcile the names that `obj` maps to; never blocks."""
-        object_name(obj)  # raises for anything that is no object
+        object_name(obj)  # raises for anything that is not an object
         with self._lock:
             receivers = list(self._receivers)
             if self._unstarted or not receivers:

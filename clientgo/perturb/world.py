@@ -44,7 +44,7 @@ _factory = cache(server_factory)  # it looks for distributions each time
 
 
 class Perturbation:
-    """What a plan does to one run; this one does nothing."""
+    """Effect of a plan on one run; this one has none."""
 
     blind = False
     """True while the operator cannot see the current state."""

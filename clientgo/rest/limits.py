@@ -57,7 +57,7 @@ class Deadline:
 
     @property
     def passed(self) -> bool:
-        """Whether the deadline has passed."""
+        """True if the deadline has passed."""
         return self.remaining() <= 0
 
     @property

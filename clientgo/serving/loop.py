@@ -71,7 +71,7 @@ class Session:
 
     @property
     def may_continue(self) -> bool:
-        """Whether the connection may be kept for another request."""
+        """True if the connection may be kept for another request."""
         return not self._loop.stopped and not self._loop.limiter.full
 
     def move(self, state: ConnectionState) -> None:
@@ -80,7 +80,7 @@ class Session:
 
 
 class _Job:
-    """A call in progress. Its scope ends the requests and the coroutine of a call that nobody waits for."""
+    """A call in progress. Its scope ends the requests and the coroutine of a call without a waiting client."""
 
     def __init__(self, session: Session, work: HandlerCall, due: float) -> None:
         self.session = session

@@ -101,7 +101,7 @@ def unpack(source: Readable, prefix: str, target: Path) -> None:
     Links that lead out of it, and devices, are skipped with a warning.
 
     Raises:
-        CopyFailed: the archive is no valid archive of `prefix`.
+        CopyFailed: the archive is not a valid archive of `prefix`.
         OSError: a file cannot be written.
     """
     count = 0

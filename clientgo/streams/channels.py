@@ -50,7 +50,7 @@ class ChannelSocket:
 
     @property
     def can_end_channels(self) -> bool:
-        """Whether the protocol can end one channel: with version 4 only the connection as a whole ends."""
+        """True if the protocol can end one channel: with version 4 only the connection as a whole ends."""
         return self.socket.protocol == V5
 
     def send(self, channel: int, data: bytes) -> None:

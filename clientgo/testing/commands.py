@@ -13,7 +13,7 @@ _SHORT, _LONG = 126, 1 << 16
 
 
 class AnsweredCommand:
-    """The server's side of a command that has ended, whatever its input. Implements `Duplex`."""
+    """The server's side of a command that has ended, with any input. Implements `Duplex`."""
 
     status = 101
 

@@ -1,4 +1,4 @@
-"""What a real server's router and encoder decide: methods, accepted types, and the ends of responses."""
+"""Router and encoder of a real server: methods, accepted types, and the ends of responses."""
 
 import socket
 from collections.abc import Iterator

@@ -45,7 +45,7 @@ class VersionView:
 
 
 def prune(merged: Object, last: Tree, at: VersionView, owned: Iterable[tuple[VersionView, Tree]]) -> Object:
-    """Return the object, in the version `at`, without the fields of `last` that nobody owns any more.
+    """Return the object, in the version `at`, without the fields of `last` that no longer have an owner.
 
     `owned` has the sets of all managers, by version; that of `at` comes first. An item of a list and an entry of a map
     has an owner only if a set contains its own path. A declared field has one if a set contains anything in it.

@@ -96,7 +96,7 @@ def _fields_of(obj: Object, kind: ManagedType) -> Tree:
 def _pruned(
     merged: Object, mine: Object, applied: tuple[str, Tree], other_entries: Entries, kind: ManagedType
 ) -> Object:
-    """Return the merged object without what this manager applied before and nobody owns now."""
+    """Return the merged object without what this manager applied before and that has no owner now."""
     (version, fields), last = applied, mine.get("fieldsV1", {})
     last_version = mine.get("apiVersion", version)
     at, current = kind.at(last_version), kind.at(version)

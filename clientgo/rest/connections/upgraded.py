@@ -49,7 +49,7 @@ class UpgradedConnection:
     """A connection that has switched protocols. Implements `Duplex`.
 
     The socket does not block, and no lock that a reader takes is held during a wait: OpenSSL does not allow two threads
-    in one connection. Each thread that waits also sends what is unsent, whoever it came from.
+    in one connection. Each thread that waits also sends what is unsent, of all threads.
     """
 
     def __init__(self, connection: _Switched, head: Head, origin: str, clock: Clock) -> None:

@@ -87,7 +87,7 @@ def _known_zone(name: str) -> bool:
     import zoneinfo  # noqa: PLC0415  # takes milliseconds, and few jobs have a time zone
 
     try:
-        zoneinfo.ZoneInfo(name)  # also `posix/UTC`, which is no available time zone
+        zoneinfo.ZoneInfo(name)  # also `posix/UTC`, which is not an available time zone
     except (OSError, ValueError, zoneinfo.ZoneInfoNotFoundError):
         return name == "Local" or not zoneinfo.available_timezones()
     return True
