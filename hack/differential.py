@@ -9,19 +9,17 @@ managedFields included, is not the same.
 """
 
 import argparse
-import http.client
 import json
 import secrets
-import ssl
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-
-import yaml
 
 from clientgo.flags import natural
+from clientgo.rest import load_config
+from clientgo.rest.connections.dial import Dialer
+from clientgo.rest.connections.pool import PoolTransport
 from tests.differential.bundled import bundled
 from tests.differential.kinds import DEFINITION, KINDS, NAMESPACE
 from tests.differential.playing import Outcome, Send, is_same, play
@@ -30,6 +28,8 @@ from tests.differential.sequences import JSON, sequence
 
 _FRESH = 200
 """Sequences after which a new bundled server is used, since its store is in memory."""
+_TIMEOUT = 30.0
+"""Seconds for a request to the real server."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -102,18 +102,15 @@ def _prepare(real: Send) -> None:
 
 
 def _real(kubeconfig: Path) -> Send:
-    document = yaml.safe_load(kubeconfig.read_text())
-    address = urlsplit(document["clusters"][0]["cluster"]["server"])
-    headers = {"Authorization": f"Bearer {document['users'][0]['user']['token']}"}
-    context = ssl._create_unverified_context()  # nosec B323: a server for tests, on this machine
-    connection = http.client.HTTPSConnection(address.hostname or "", address.port, timeout=30, context=context)
+    config = load_config(kubeconfig=kubeconfig)
+    transport = PoolTransport(Dialer(config))
 
     def send(method: str, target: str, body: Any, content_type: str) -> tuple[int, Any]:
+        headers = (("Authorization", f"Bearer {config.token}"), ("Content-Type", content_type))
         data = None if body is None else json.dumps(body).encode()
-        connection.request(method, target, data, {**headers, "Content-Type": content_type})
-        response = connection.getresponse()
-        content = response.read()
-        return response.status, json.loads(content) if content.startswith(b"{") else {"message": content.decode()}
+        reply = transport.request(method, target, headers, data, _TIMEOUT)
+        is_object = reply.body.startswith(b"{")
+        return reply.status, json.loads(reply.body) if is_object else {"message": reply.body.decode()}
 
     return send
 
