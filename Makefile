@@ -113,7 +113,7 @@ metrics-page: $(DEV) ## Update docs/metrics.md from the code
 	@$(IN_VENV) python -m hack.metrics_page
 
 .PHONY: reference-page
-reference-page: $(DEV) ## Update docs/reference.md from the code
+reference-page: $(DEV) ## Write the public names of the library to build/reference.md
 	@$(IN_VENV) python -m hack.reference_page
 
 .PHONY: parity
