@@ -142,5 +142,5 @@ def test_site_builds_without_warnings_and_loads_nothing_from_other_servers(tmp_p
         assert [link for link in sorted(local) if not (page.parent / link).exists()] == [], page
     queues = (tmp_path / "reference" / "clientgo.workqueue.html").read_text()
     names = {name.removeprefix("clientgo.workqueue.") for name in re.findall(r'<h[23] id="([\w.]+)"', queues)}
-    assert {"RateLimitingQueue", "RateLimitingQueue.add_rate_limited", "ShutDown"} <= names
+    assert {"RateLimitingQueue", "WorkQueue.add_rate_limited", "ShutDown"} <= names
     assert [name for name in names if re.search(r"(^|\.)_(?!_)", name)] == [], "no private members"
