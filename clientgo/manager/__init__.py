@@ -44,7 +44,7 @@ from clientgo.manager.owners import (
     set_owner_reference,
 )
 from clientgo.manager.program import ManagerFlags, run
-from clientgo.manager.reconciler import Reconciler
+from clientgo.manager.reconciler import Reconciler, ReconcilerOptions
 from clientgo.manager.sources import Channel, FuncSource, InformerSource, KindSource
 from clientgo.signals import stop_on_signals
 from clientgo.workers import GaveUp, Result, TerminalError
@@ -54,7 +54,7 @@ __all__ = [
     "CacheOptions", "ByObject", "CacheNotSynced", "NotIndexed",
     "Client", "DirectClient", "ApiReader", "Cluster", "ClusterOptions",
     "run", "ManagerFlags", "Reconciler", "RequestReconciler", "Result", "CronSchedule", "TerminalError", "GaveUp",
-    "Controller", "ControllerBuilder", "ControllerOptions",
+    "Controller", "ControllerBuilder", "ControllerOptions", "ReconcilerOptions",
     "KindSource", "InformerSource", "Channel", "FuncSource", "MapFuncs",
     "Finalizer", "Finalizers", "has_finalizer", "with_finalizer", "without_finalizer",
     "OperationResult", "create_or_patch", "create_or_update",

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from clientgo.clock import Clock
 from clientgo.dynamic.unstructured import PartialObjectMetadata, metadata_type
 from clientgo.errors import ConfigError
+from clientgo.internal.keywords import keywords_of
 from clientgo.manager.cache import Cache
 from clientgo.manager.controllers import (
     Controller,
@@ -108,8 +109,6 @@ class ControllerBuilder:
 
     def with_workers(self, workers: int) -> "ControllerBuilder":
         """Reconcile up to this many objects concurrently; 1 by default."""
-        if workers < 1:
-            raise ConfigError(f"invalid number of workers {workers}: expected at least 1")
         return self.with_options(workers=workers)
 
     def with_limiter(self, limiter: RateLimiter[Any]) -> "ControllerBuilder":
@@ -124,9 +123,11 @@ class ControllerBuilder:
         """Add `fields(request)` to each line that is logged during a reconciliation."""
         return self.with_options(log_fields=fields)
 
+    @keywords_of(ControllerOptions)
     def with_options(self, **options: Any) -> "ControllerBuilder":
         """Change fields of the `ControllerOptions`."""
         self._options = replace(self._options, **options)
+        self._options.check()
         return self
 
     def named(self, name: str, *, unique: bool = True) -> "ControllerBuilder":

@@ -7,7 +7,7 @@ or `Result()` means that nothing happens until the next event; an exception mean
 import inspect
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -46,30 +46,50 @@ class RequestReconciler(Protocol):
         """Reconcile the object of that name, which may be deleted; exceptions lead to a retry."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ControllerOptions:
-    """Options of a controller; times are seconds.
-
-    `expected` are errors of the reconciler that are not bugs: they are retried as others are, and logged without a
-    traceback. Without `recover_panic`, any other error outside the library's ends the program. With `warm_up`, standbys
-    fill their queue already. `reconciliation_timeout` limits all requests of one reconciliation, including retries and
-    waits; 0 for no limit. After `retries` failed retries in a row (None: no limit) the object waits for its next event,
-    and `give_up(request, error)` is called. `log_fields(request)` are added to each line logged meanwhile, besides
-    kind, namespace, name and reconcile_id.
-    """
+    """Options of a controller, by `ControllerBuilder.with_options` and as class keywords of a `Reconciler`."""
 
     workers: int = 1
-    expected: tuple[type[Exception], ...] = ()
+    """Number of objects reconciled concurrently."""
+    expected: Iterable[type[Exception]] = ()
+    """Errors of the reconciler that are not bugs: they are retried as others are, and logged without a traceback."""
     limiter: RateLimiter[ObjectName] | None = None
+    """Delays of retries; by default 5 ms, doubled up to 1000 s."""
     priority_queue: bool = True
     needs_leader_election: bool = True
     warm_up: bool = True
+    """Fill the queue on standbys already."""
     recover_panic: bool = True
+    """Retry after any error; otherwise one outside the library's and `expected` ends the program."""
     cache_sync_timeout: float = SYNC_SECONDS
+    """Seconds until the caches must have synced."""
     reconciliation_timeout: float = 0.0
+    """Seconds for all requests of one reconciliation, including retries and waits; 0 for no limit."""
     retries: int | None = None
+    """Failed retries in a row after which the object waits for its next event; None for no limit."""
     give_up: GiveUp | None = None
+    """Called with the request and the error when the retries are used up."""
     log_fields: LogFields | None = None
+    """Fields of a request for each line logged meanwhile, besides kind, namespace, name and reconcile_id."""
+
+    def check(self) -> None:
+        """Raise ConfigError if a value is out of range or of the wrong type."""
+        for name, least in (("workers", 1), ("reconciliation_timeout", 0), ("retries", 0)):
+            check_least(name, getattr(self, name), least)
+        check_list("expected", self.expected)
+
+
+def check_least(name: str, value: float | None, least: int) -> None:
+    """Raise ConfigError if an option is below its minimum; None is allowed."""
+    if value is not None and not value >= least:
+        raise ConfigError(f"{name} must be at least {least}, got {value!r}")
+
+
+def check_list(name: str, value: object) -> None:
+    """Raise ConfigError if an option cannot be iterated over."""
+    if not isinstance(value, Iterable):
+        raise ConfigError(f"{name} must be a list, got {value!r}")
 
 
 def timeouts_of(controller: str) -> Counter:
@@ -108,7 +128,7 @@ class Controller:
         self.attempts = Attempts(
             kind,
             controller=name,
-            expected=self.options.expected,
+            expected=tuple(self.options.expected),
             log_fields=self.options.log_fields,
             clock=clock,
         )

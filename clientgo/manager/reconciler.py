@@ -14,17 +14,18 @@ controller that needs the names of deleted objects implements `RequestReconciler
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from clientgo.backoff import Backoff
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError, NotFound
 from clientgo.internal.callbacks import describe_error
+from clientgo.internal.keywords import keywords_of
 from clientgo.lifecycle import MaybeCoroutine, finished
 from clientgo.manager.builder import ControllerBuilder, Host
 from clientgo.manager.client import Client
-from clientgo.manager.controllers import Controller, check_signature
+from clientgo.manager.controllers import Controller, ControllerOptions, check_least, check_list, check_signature
 from clientgo.manager.eventhandlers import ToRequests
 from clientgo.manager.finalizers import Finalizer, check_finalizer
 from clientgo.manager.predicates import Predicate
@@ -34,7 +35,7 @@ from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.record import EventRecorder, FakeRecorder
-from clientgo.workers import Result
+from clientgo.workers import GiveUp, Result
 from clientgo.workqueue import BackoffRateLimiter
 
 T = TypeVar("T", bound=ApiObject)
@@ -43,50 +44,63 @@ Indexes = Mapping[type[Any], Mapping[str, Callable[[Any], Iterable[str]]]]
 """Functions from an object to its values of a field, by kind and field."""
 
 
-@dataclass(frozen=True, slots=True)
-class ControllerDeclaration:
-    """Keywords of a `Reconciler` class; None means inherited from its base class."""
+@dataclass(frozen=True, kw_only=True)
+class ReconcilerOptions(ControllerOptions):
+    """Keywords of a `Reconciler` class, which inherits those of its base class."""
+
+    owns: Iterable[type[Any]] = ()
+    """Kinds that it creates; a change of such an object leads to its controlling owner."""
+    watches: Mapping[type[Any], ToRequests[Any]] = field(default_factory=dict)
+    """Further kinds, each with a function from an object to the names to reconcile, or `MapFuncs`."""
+    predicates: Iterable[Predicate] = ()
+    """Filters of the events of its own kind."""
+    finalizer: str = ""
+    """Domain and word such as `example.com/bucket`: objects stay until `finalize` is done."""
+    name: str = ""
+    """Name in logs and metrics; by default the kind in lower case."""
+    indexes: Indexes = field(default_factory=dict)
+    """Functions by kind and field, for `client.list(Job, fields={"owner": "a"})`: `{Job: {"owner": owner_names}}`,
+    where `owner_names(job)` returns strings. A `FakeClient` has them too."""
+    timeout: float | None = None
+    """Short for `reconciliation_timeout`; it limits a coroutine too."""
+    backoff: Backoff | None = None
+    """Delays of retries instead of `limiter`: `Backoff(duration=1, factor=2, jitter=0.1, cap=60)`."""
+
+    def check(self) -> None:
+        """Raise ConfigError if a value is out of range or of the wrong type."""
+        super().check()
+        check_least("timeout", self.timeout, 0)
+        for name in ("owns", "predicates"):
+            check_list(name, getattr(self, name))
+        _check_indexes(self.indexes)
+
+    def of_controller(self, give_up: GiveUp) -> dict[str, Any]:
+        """Return the values of the fields of `ControllerOptions`; `give_up` is a default."""
+        values = {option.name: getattr(self, option.name) for option in fields(ControllerOptions)}
+        values |= {"expected": tuple(self.expected), "give_up": self.give_up or give_up}
+        if self.timeout is not None:
+            values["reconciliation_timeout"] = self.timeout
+        if self.backoff is not None:
+            values["limiter"] = BackoffRateLimiter(self.backoff)
+        return values
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerDeclaration(ReconcilerOptions):
+    """Kind and keywords of a `Reconciler` class."""
 
     kind: type[Any] | None = None
-    owns: Iterable[type[Any]] | None = None
-    watches: Mapping[type[Any], ToRequests[Any]] | None = None
-    predicates: Iterable[Predicate] | None = None
-    workers: int | None = None
-    finalizer: str | None = None
-    name: str | None = None
-    expected: Iterable[type[Exception]] | None = None
-    indexes: Indexes | None = None
-    retries: int | None = None
-    timeout: float | None = None
-    backoff: Backoff | None = None
 
     def kinds(self) -> set[type[Any]]:
         """Return the kinds that the controller watches."""
-        return {kind for kind in (self.kind, *(self.owns or ()), *(self.watches or ())) if kind is not None}
-
-    def over(self, base: "ControllerDeclaration") -> "ControllerDeclaration":
-        """Return `base` with the keywords given here."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(base, **{name: value for name, value in values.items() if value is not None})
+        return {kind for kind in (self.kind, *self.owns, *self.watches) if kind is not None}
 
 
 class Reconciler(Generic[T]):
     """Makes the cluster match the specs of the objects of one kind, which `Reconciler[Kind]` names.
 
-    Class keywords:
-
-    - `owns`: kinds that it creates; a change of such an object leads to its controlling owner.
-    - `watches`: further kinds, each with a function from an object to the names to reconcile, or `MapFuncs`.
-    - `predicates`: filters of the events of its own kind.
-    - `workers`: objects reconciled concurrently; 1 by default.
-    - `finalizer`: a domain and a word such as `example.com/bucket`: objects stay until `finalize` is done.
-    - `name`: name in logs and metrics; by default the kind in lower case.
-    - `expected`: errors that are not bugs, logged without a traceback.
-    - `indexes`: functions by kind and field, for `client.list(Job, fields={"owner": "a"})`:
-      `indexes={Job: {"owner": owner_names}}`, where `owner_names(job)` returns strings. A `FakeClient` has them too.
-    - `retries`: failed retries in a row after which `gave_up` is called and the object waits for its next event.
-    - `timeout`: seconds that the requests, or the coroutine, of one reconciliation may take together.
-    - `backoff`: delays of retries: `Backoff(duration=1, factor=2, jitter=0.1, cap=60)`. By default 5 ms to 1000 s.
+    Class keywords are the fields of `ReconcilerOptions`: what to watch (`owns`, `watches`, `predicates`), `workers`,
+    `finalizer`, `retries`, `timeout`, `backoff`, and more. One of None is that of the base class.
 
     `reconcile` and `finalize` may be coroutine functions (`async def`), which run in the event loop of their worker.
 
@@ -97,26 +111,11 @@ class Reconciler(Generic[T]):
     declaration: ClassVar[ControllerDeclaration] = ControllerDeclaration()
     clock: Clock = SYSTEM_CLOCK
 
-    def __init_subclass__(
-        cls,
-        *,
-        owns: Iterable[type[Any]] | None = None,
-        watches: Mapping[type[Any], ToRequests[Any]] | None = None,
-        predicates: Iterable[Predicate] | None = None,
-        workers: int | None = None,
-        finalizer: str | None = None,
-        name: str | None = None,
-        expected: Iterable[type[Exception]] | None = None,
-        indexes: Indexes | None = None,
-        retries: int | None = None,
-        timeout: float | None = None,
-        backoff: Backoff | None = None,
-    ) -> None:
-        declaration = ControllerDeclaration(
-            _kind_of(cls), owns, watches, predicates, workers, finalizer, name, expected, indexes,
-            retries, timeout, backoff,
-        )  # fmt: skip
-        cls.declaration = declaration.over(cls.declaration)
+    @classmethod
+    @keywords_of(ReconcilerOptions)
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        declared = {name: value for name, value in {**keywords, "kind": _kind_of(cls)}.items() if value is not None}
+        cls.declaration = replace(cls.declaration, **declared)
 
     def __init__(self, client: Client, recorder: EventRecorder | None = None, *, clock: Clock | None = None) -> None:
         self._kind = self.check()
@@ -126,9 +125,9 @@ class Reconciler(Generic[T]):
         self.recorder: EventRecorder = recorder if recorder is not None else FakeRecorder()
         finalizer = self.declaration.finalizer
         self._finalizer = Finalizer(client, finalizer) if finalizer else None
-        for indexed, functions in (self.declaration.indexes or {}).items():
-            for field, values in functions.items():
-                client.add_index(indexed, field, values)
+        for indexed, functions in self.declaration.indexes.items():
+            for path, values in functions.items():
+                client.add_index(indexed, path, values)
 
     def reconcile(self, obj: T, /) -> MaybeCoroutine[Result | None]:
         """Bring the cluster to the state that the object describes; exceptions lead to a retry with backoff.
@@ -182,20 +181,14 @@ class Reconciler(Generic[T]):
         declared = self.declaration
         if self.clock is SYSTEM_CLOCK:
             self.clock = manager.clock
-        builder = ControllerBuilder(manager).for_(self._kind, *(declared.predicates or ()))
-        for cls in declared.owns or ():
+        builder = ControllerBuilder(manager).for_(self._kind, *declared.predicates)
+        for cls in declared.owns:
             builder.owns(cls)
-        for cls, to_requests in (declared.watches or {}).items():
+        for cls, to_requests in declared.watches.items():
             builder.watches(cls, to_requests)
-        builder.with_workers(1 if declared.workers is None else declared.workers)
-        builder.expecting(*(declared.expected or ()))
         if declared.name:
             builder.named(declared.name)
-        builder.with_options(
-            retries=declared.retries, give_up=self._report, reconciliation_timeout=declared.timeout or 0.0
-        )
-        if declared.backoff is not None:
-            builder.with_limiter(BackoffRateLimiter(declared.backoff))
+        builder.with_options(**declared.of_controller(self._report))
         self.setup(builder)
         return builder.complete(self.reconcile_request)
 
@@ -217,15 +210,10 @@ class Reconciler(Generic[T]):
                 check_finalizer(finalizer, kind)
         except (TypeError, ValueError) as error:
             raise ConfigError(f"{name}: {error}") from None
-        for keyword in ("owns", "predicates", "expected"):
-            value = getattr(cls.declaration, keyword)
-            if value is not None and not isinstance(value, Iterable):
-                raise ConfigError(f"{name}: {keyword} must be a list, got {value!r}")
-        for keyword in ("retries", "timeout"):
-            value = getattr(cls.declaration, keyword)
-            if value is not None and not value >= 0:
-                raise ConfigError(f"{name}: {keyword} must be at least 0, got {value!r}")
-        _check_indexes(name, cls.declaration.indexes)
+        try:
+            cls.declaration.check()
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from None
         argument = kind.__name__.lower()
         if cls.reconcile is not Reconciler.reconcile:
             check_signature(cls.reconcile, "self", argument, coroutine=True)
@@ -234,11 +222,10 @@ class Reconciler(Generic[T]):
         return kind
 
 
-def _check_indexes(name: str, indexes: Indexes | None) -> None:
-    declared: object = indexes or {}
+def _check_indexes(declared: object) -> None:
     functions: list[Any] = list(declared.values()) if isinstance(declared, Mapping) else [declared]
     if not all(isinstance(by_field, Mapping) for by_field in functions):
-        raise ConfigError(f"{name}: indexes must be functions by kind and field, {{Job: {{'owner': function}}}}")
+        raise ConfigError("indexes must be functions by kind and field, {Job: {'owner': function}}")
     for by_field in functions:
         for values in by_field.values():
             check_signature(values, "object")

@@ -253,7 +253,7 @@ def test_invalid_controllers_are_rejected() -> None:
         ControllerBuilder(manager).named("x").complete(lambda _: None)
     with pytest.raises(ConfigError, match="needs a name"):
         ControllerBuilder(manager).watches(ConfigMap, named_in).complete(lambda _: None)
-    with pytest.raises(ConfigError, match="invalid number of workers 0"):
+    with pytest.raises(ConfigError, match="workers must be at least 1, got 0"):
         ControllerBuilder(manager).with_workers(0)
     with pytest.raises(ConfigError, match="is not an API kind"):
         ControllerBuilder(manager).for_(dict)

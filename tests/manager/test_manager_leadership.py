@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,7 @@ def standing_by(manager: Manager) -> Iterator[Group]:
         yield group
 
 
-def follow(manager: Manager, seen: list[ObjectName], **options: bool) -> Controller:
+def follow(manager: Manager, seen: list[ObjectName], **options: Any) -> Controller:
     with_options = ControllerBuilder(manager).for_(Foo).named(manager.options.name).with_options(**options)
     return with_options.complete(seen.append)
 

@@ -1,4 +1,4 @@
-"""Type checkers find wrong names and types in `replace`, `change`, constructors and reconcilers, and accept right ones.
+"""Type checkers find wrong names and types in `replace`, `change`, constructors, reconcilers and options.
 
 Those of `replace` are found for targets of Python 3.13 and later.
 """
@@ -109,6 +109,40 @@ client: Client = FakeClient(ConfigMap(metadata=ObjectMeta(name="a", namespace="n
 Scaler(client).reconcile(ConfigMap())
 Scaler(client).reconcile(Deployment())  # wrong
 """
+OPTIONS = """\
+from clientgo.envtest import BundledServer
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
+from clientgo.manager import ControllerBuilder, ControllerOptions, Reconciler
+
+
+class Base(Reconciler[ConfigMap], owns=[Secret], workers=2, retries=3, timeout=5, expected=[KeyError], warm_up=False):
+    pass
+
+
+class Derived(Base, name="derived", predicates=[]):
+    pass
+
+
+class UnknownKeyword(Base, worker=2):  # wrong
+    pass
+
+
+class WrongType(Base, workers="2"):  # wrong
+    pass
+
+
+def built(builder: ControllerBuilder) -> ControllerOptions:
+    builder.with_options(worker=2)  # wrong
+    builder.with_options(recover_panic="no")  # wrong
+    builder.with_options(recover_panic=False).with_workers(2)
+    return ControllerOptions(workers=2, cache_sync_timeout=3.0)
+
+
+def served() -> BundledServer:
+    BundledServer(secured=True)  # wrong
+    BundledServer(port="8080")  # wrong
+    return BundledServer(secure=True, port=8080, stages=["stages.yaml"])
+"""
 ARGUMENTS = {
     "mypy": ("--strict", "--config-file=", "--python-version={}", f"--cache-dir={MYPY_CACHE}"),
     "basedpyright": ("--pythonversion={}", f"--pythonpath={sys.executable}", "--level=error"),
@@ -119,7 +153,10 @@ ARGUMENTS = {
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(
     ("version", "sources"),
-    [("3.11", {"change": CHANGE, "lists": LISTS, "reconciler": RECONCILER}), ("3.13", {"replace": REPLACE})],
+    [
+        ("3.11", {"change": CHANGE, "lists": LISTS, "reconciler": RECONCILER, "options": OPTIONS}),
+        ("3.13", {"replace": REPLACE}),
+    ],
     ids=["3.11", "3.13"],
 )
 @pytest.mark.parametrize("checker", ARGUMENTS)
