@@ -24,7 +24,7 @@ _FLAG = "flag"
 
 
 class Dataclass(Protocol):
-    """Any dataclass; its fields must be flags."""
+    """Any dataclass; fields that are not declared by `flag` have no flag and keep their defaults."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -39,7 +39,8 @@ def flag(default: T, help_text: str, *names: str, group: str, variable: str = ""
     The names default to the field's, with hyphens. A boolean default makes it a switch: `--on`, `--on=false` as in Go,
     or `--no-on` as in Python. A tuple makes it a repeatable flag, a number one that takes a number. The environment
     variable `variable`, if it is set, overrides the default: its text is read as the flag's, several values of a
-    repeatable flag are comma-separated.
+    repeatable flag are comma-separated. `%(default)s` in the help text is the default, also that of an instance which
+    is given to the parser.
     """
     if isinstance(default, tuple):
         settings = {"action": "append", **settings}
@@ -75,11 +76,12 @@ class FlagParser(Generic[D]):
             formatter_class=lambda prog: argparse.HelpFormatter(prog, width=_columns(environ) - 2),
         )
         groups: dict[str, argparse._ArgumentGroup] = {}
-        for option in fields(self._defaults):
+        for option in _flags_of(self._defaults):
             group, names, _, settings = option.metadata[_FLAG]
             if group not in groups:
                 groups[group] = self._parser.add_argument_group(group)
             names = names or (f"--{_hyphenated(option.name)}",)
+            settings = {**settings, "help": _with_default(settings["help"], getattr(self._defaults, option.name))}
             # No default: argparse would append to that of a repeatable flag.
             add = groups[group].add_argument
             self._actions[option.name] = add(*names, dest=option.name, default=argparse.SUPPRESS, **settings)
@@ -88,12 +90,13 @@ class FlagParser(Generic[D]):
     def parse(self, arguments: Sequence[str]) -> D:
         """Return the flags' values; the values of a repeated flag are a tuple without duplicates."""
         values = vars(self._parser.parse_args(arguments))
-        for option in fields(self._defaults):
+        for option in _flags_of(self._defaults):
             if option.name not in values:
                 values[option.name] = self._default(option)
             if isinstance(option.default, tuple):
                 values[option.name] = tuple(dict.fromkeys(values[option.name]))
-        return type(self._defaults)(**values)
+        unchanged = {option.name: getattr(self._defaults, option.name) for option in fields(self._defaults)}
+        return type(self._defaults)(**{**unchanged, **values})
 
     def _default(self, option: Field[Any]) -> Any:
         """Return the value of the flag's environment variable, or else its default."""
@@ -144,8 +147,17 @@ def _columns(environ: Mapping[str, str]) -> int:
 
 def flag_values(options: Dataclass) -> dict[str, object]:
     """Return the value of each flag by its name, for a page or a log; None is an empty text."""
-    values = {option.name: getattr(options, option.name) for option in fields(options)}
+    values = {option.name: getattr(options, option.name) for option in _flags_of(options)}
     return {_hyphenated(name): "" if value is None else value for name, value in values.items()}
+
+
+def _flags_of(options: Dataclass) -> list[Field[Any]]:
+    return [option for option in fields(options) if _FLAG in option.metadata]
+
+
+def _with_default(help_text: str, default: object) -> str:
+    shown = str(default).lower() if isinstance(default, bool) else str(default)
+    return help_text.replace("%(default)s", shown)
 
 
 def _hyphenated(name: str) -> str:

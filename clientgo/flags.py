@@ -3,6 +3,7 @@
 Durations have Go's format (`15s`, `1m30s`, `500ms`) as in Kubernetes' programs; a number without a unit is seconds.
 """
 
+import ipaddress
 import math
 import re
 from argparse import ArgumentTypeError
@@ -97,6 +98,14 @@ def port(text: str) -> int:
     if not 0 <= number <= 65535:
         raise ArgumentTypeError(f"invalid port {text}: must be 0 to 65535")
     return number
+
+
+def ip_address(text: str) -> str:
+    """Parse an IP address of this machine, or `localhost`, which is 127.0.0.1."""
+    try:
+        return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
+    except ValueError:
+        raise ArgumentTypeError(f"invalid address {text!r}: expected an IP address of this machine") from None
 
 
 def address(text: str) -> Address | None:

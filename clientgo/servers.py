@@ -4,10 +4,13 @@ An image of a controller contains no server, and another distribution can provid
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
+from clientgo import flags
 from clientgo.clock import Clock
+from clientgo.commandline import flag
 from clientgo.errors import ConfigError
 
 COMMANDS, SERVERS, SCHEMAS = "clientgo.commands", "clientgo.servers", "clientgo.schemas"
@@ -141,31 +144,78 @@ class MemoryServer(Protocol):
         """Return the clock's time at which the server's controllers act next, or None."""
 
 
+_LISTENER, _STORAGE, _CLUSTER, _AUDIT = "listener", "storage", "cluster", "admission and audit"
+"""Groups of the server's flags."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonOptions:
+    """Options that the bundled server and kube-apiserver have."""
+
+    owner_references_permissions: bool = flag(
+        False, "enable the admission plugin OwnerReferencesPermissionEnforcement", group=_AUDIT
+    )
+    audit_log: Path | str | None = flag(
+        None, "file to append audit.k8s.io/v1 events of writes to, one per line", group=_AUDIT, metavar="FILE"
+    )
+    audit_reads: bool = flag(False, "include reads in the audit log", group=_AUDIT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BundledOptions(CommonOptions):
+    """Options of the bundled server, which are the flags of `clientgo apiserver` too.
+
+    `secure` serves TLS with a token for the administrator and RBAC; a `host` other than loopback requires it.
+    """
+
+    port: int = flag(0, "port to listen on (default: a free port)", group=_LISTENER, metavar="N", type=flags.port)
+    host: str = flag(
+        "127.0.0.1",
+        "address to listen on (default: %(default)s)",
+        group=_LISTENER,
+        metavar="ADDRESS",
+        type=flags.ip_address,
+    )
+    secure: bool = False
+    data_dir: Path | str | None = flag(
+        None, "directory to store objects, CA and tokens in (default: in memory)", group=_STORAGE, metavar="DIR"
+    )
+    simulate: bool = flag(True, "simulate the controllers of workloads (default: %(default)s)", group=_CLUSTER)
+    ready_seconds: float = flag(
+        0.0,
+        "delay until replicas become available; 0: before the response to the write, unlike on a real cluster "
+        "(default: %(default)s)",
+        group=_CLUSTER,
+        metavar="SECONDS",
+        type=flags.seconds,
+    )
+    replica_sets: bool = flag(
+        False, "create ReplicaSets for Deployments, as `kubectl rollout history` needs", group=_CLUSTER
+    )
+    pods: bool = flag(False, "run workloads by Pods, on simulated Nodes", group=_CLUSTER)
+    stages: Sequence[Path | str] = flag(
+        (),
+        "YAML file or directory of KWOK's Stages, which move objects of any kind through their life; may be repeated",
+        group=_CLUSTER,
+        metavar="PATH",
+    )
+    bookmark_interval: float = flag(
+        60.0,
+        "interval between bookmarks of a watch (default: %(default)s)",
+        group=_LISTENER,
+        metavar="SECONDS",
+        type=flags.seconds,
+    )
+    enable_faults: bool = flag(False, "serve fault injection at /faults", group=_LISTENER)
+
+
 class ServerFactory(Protocol):
-    """Constructor of a server, with the options of `clientgo.envtest.Environment`."""
+    """Constructors of a server."""
 
     def in_memory(self, clock: Clock, *, pods: bool = False) -> MemoryServer:
         """Return a new server without sockets and threads, by this clock; with `pods`, workloads have pods."""
 
-    def __call__(
-        self,
-        *,
-        port: int,
-        host: str,
-        secure: bool,
-        simulate: bool,
-        ready_seconds: float,
-        replica_sets: bool,
-        pods: bool,
-        stages: Sequence[Path | str],
-        bookmark_interval: float,
-        data_dir: Path | None,
-        enable_faults: bool,
-        owner_references_permissions: bool,
-        audit_log: Path | None,
-        audit_reads: bool,
-        clock: Clock,
-    ) -> StartableServer:
+    def on_port(self, options: BundledOptions, clock: Clock) -> StartableServer:
         """Return a server that has not been started."""
 
 
@@ -189,7 +239,7 @@ def command(name: str, distribution: str) -> Command:
 
 
 def server_factory() -> ServerFactory:
-    """Return the constructor of the bundled server.
+    """Return the constructors of the bundled server.
 
     Raises:
         NotInstalled: no distribution provides it.

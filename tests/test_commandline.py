@@ -1,6 +1,6 @@
 """Command lines declared as dataclasses."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -32,6 +32,28 @@ def test_defaults_are_those_of_the_fields() -> None:
 def test_flags_are_named_after_the_fields_and_converted_by_their_type() -> None:
     arguments = PARSER.parse(["--kubeconfig=x", "--lease", "mine", "--log-debug", "--workers=3"])
     assert arguments == Options("x", "mine", (), log_debug=True, workers=3)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    delay: float = flag(1.0, "time to wait (default: %(default)s)", group="g")
+    on: bool = flag(True, "wait (default: %(default)s)", group="g")
+    callback: str = "none"
+
+
+def test_help_has_the_defaults_of_the_instance(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = FlagParser(Waiting(delay=2.5), prog="waiting", description="Waiting.")
+    with pytest.raises(SystemExit):
+        parser.parse(["--help"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "time to wait (default: 2.5)" in printed
+    assert "wait (default: true)" in printed
+
+
+def test_field_that_is_not_declared_as_a_flag_has_none() -> None:
+    waiting = Waiting(callback="given")
+    assert FlagParser(waiting, prog="waiting", description="Waiting.").parse(["--no-on"]) == replace(waiting, on=False)
+    assert flag_values(waiting) == {"delay": 1.0, "on": True}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from clientgo.envtest import BundledServer, Environment, server_from
+from clientgo.errors import ConfigError
 from clientgo.servers import INSTALL_BESIDE, NotInstalled, ServerFactory, command, schema_checks, server_factory
 from clientgo_apiserver.embedded import EmbeddedServer
 
@@ -21,10 +22,19 @@ def no_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: TID251  #
 
 
 def test_server_of_this_repository_is_found() -> None:
-    factory: ServerFactory = EmbeddedServer  # mypy compares the signatures
+    factory: ServerFactory = EmbeddedServer  # mypy compares the constructors
     assert server_factory() is factory
     assert schema_checks().pattern_error("(") != ""
     assert callable(command("apiserver", "clientgo-apiserver"))
+
+
+def test_keywords_of_the_server_are_its_options() -> None:
+    server = EmbeddedServer(secure=True, stages=(), bookmark_interval=30.0)
+    assert (server.url, server.ca, server.token) == ("", None, "")
+    with pytest.raises(TypeError, match="'secured'"):
+        EmbeddedServer(secured=True)  # type: ignore[call-arg]
+    with pytest.raises(ConfigError, match="listen on 0"):
+        EmbeddedServer(host="0.0.0.0")
 
 
 @pytest.mark.usefixtures("no_entry_points")

@@ -5,33 +5,54 @@ plain HTTP to every user of the machine. It listens on loopback unless an addres
 unless a data directory is given. It prints one line with the address, the kubeconfig and an example command.
 """
 
-import argparse
 import errno
 import gc
-import ipaddress
 import shlex
 import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.commandline import FlagParser, flag
 from clientgo.errors import ConfigError
-from clientgo.flags import port, seconds
 from clientgo.internal.files import PRIVATE, write_files
 from clientgo.meta.manifests import read_crds
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
+from clientgo.servers import BundledOptions
 from clientgo.signals import stop_on_signals
 from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.server import ApiServer
-from clientgo_apiserver.state import ANY_SERVICE, ServerOptions, WebhookEndpoint
+from clientgo_apiserver.state import ANY_SERVICE, WebhookEndpoint
 from clientgo_apiserver.storage.sqlite import DataUnusable
 
 _LOOPBACK = "127.0.0.1"
+_PROGRAM = "program"
 _MANY = 100  # CRDs; they take some seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramFlags(BundledOptions):
+    """Flags of the program: the options of the server, and what it installs and calls."""
+
+    anonymous: bool = flag(False, "serve plain HTTP without authentication and authorization", group=_PROGRAM)
+    kubeconfig_out: str = flag(
+        "", "file to write the kubeconfig to, with mode 0600 (default: a temporary one)", group=_PROGRAM, metavar="PATH"
+    )
+    crd: tuple[str, ...] = flag(
+        (), "YAML file or directory of CRDs to install; may be repeated", group=_PROGRAM, metavar="PATH"
+    )
+    webhook_dir: str = flag(
+        "",
+        "call the webhooks of Services on this machine; write their server's files port, tls.crt and tls.key here",
+        group=_PROGRAM,
+        metavar="DIR",
+    )
 
 
 def run(arguments: Sequence[str] | None = None, *, prog: str = "python -m clientgo_apiserver") -> int:
@@ -52,7 +73,7 @@ def main(
     err: TextIO = sys.stderr,
 ) -> int:
     """Serve until SIGINT or SIGTERM; return the exit code: 1 if the server could not start."""
-    options = _parser(prog).parse_args(arguments)
+    options = _parser(prog).parse(sys.argv[1:] if arguments is None else arguments)
     stop = stop_on_signals()
     try:
         with _serving(options, err) as (url, path):
@@ -69,24 +90,10 @@ def main(
 
 
 @contextmanager
-def _serving(options: argparse.Namespace, err: TextIO) -> Iterator[tuple[str, Path]]:
+def _serving(options: ProgramFlags, err: TextIO) -> Iterator[tuple[str, Path]]:
     """Run the server and yield its URL and kubeconfig, both of which are removed afterwards."""
     definitions = read_crds(map(Path, options.crd))
-    server = EmbeddedServer(
-        port=options.port,
-        host=options.host,
-        secure=not options.anonymous,
-        simulate=not options.no_simulate,
-        ready_seconds=options.ready_seconds,
-        replica_sets=options.replica_sets,
-        pods=options.pods,
-        stages=options.stages,
-        bookmark_interval=options.bookmark_interval,
-        data_dir=Path(options.data_dir) if options.data_dir else None,
-        enable_faults=options.enable_faults,
-        audit_log=Path(options.audit_log) if options.audit_log else None,
-        audit_reads=options.audit_reads,
-    )
+    server = EmbeddedServer.on_port(replace(options, secure=not options.anonymous), SYSTEM_CLOCK)
     with ExitStack() as stack:
         stack.callback(server.stop)
         server.start()
@@ -133,37 +140,10 @@ def _call_webhooks_here(server: ApiServer, folder: Path, stack: ExitStack) -> No
     write_files({folder / name: content for name, content in files.items()}, mode=PRIVATE)
 
 
-def _parser(prog: str = "python -m clientgo_apiserver") -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description=__doc__.partition("\n")[0])
-    defaults = ServerOptions()
-    flag = parser.add_argument
-    flag("--port", type=port, default=0, help="port to listen on (default: a free port)")
-    flag("--host", type=_host, default=_LOOPBACK, help="address to listen on (default: %(default)s)")
-    flag("--anonymous", action="store_true", help="serve plain HTTP without authentication and authorization")
-    flag("--kubeconfig-out", metavar="PATH", help="write the kubeconfig to this file (mode 0600)")
-    flag("--crd", action="append", default=[], metavar="PATH", help="YAML file or directory of CRDs to install")
-    hooks = "call the webhooks of Services on this machine; write their server's files port, tls.crt and tls.key here"
-    flag("--webhook-dir", metavar="DIR", help=hooks)
-    flag("--data-dir", metavar="DIR", help="store objects in this directory (default: in memory)")
-    flag("--enable-faults", action="store_true", help="serve fault injection at /faults")
-    flag("--audit-log", metavar="FILE", help="append audit.k8s.io/v1 events of writes to this file, one per line")
-    flag("--audit-reads", action="store_true", help="include reads in the audit log")
-    flag("--no-simulate", action="store_true", help="do not simulate workloads")
-    flag("--replica-sets", action="store_true", help="create ReplicaSets for Deployments, with a rollout history")
-    flag("--pods", action="store_true", help="run workloads by Pods, on simulated Nodes")
-    flag("--stages", action="append", default=[], metavar="PATH", help="YAML file or directory of Stages to apply")
-    ready = "delay until replicas become available; 0: before the response to the write (default: %(default)s)"
-    flag("--ready-seconds", type=seconds, default=defaults.ready_seconds, metavar="SECONDS", help=ready)
-    bookmarks = "interval between bookmarks of a watch (default: %(default)s)"
-    flag("--bookmark-interval", type=seconds, default=defaults.bookmark_interval, metavar="SECONDS", help=bookmarks)
-    return parser
-
-
-def _host(text: str) -> str:
-    try:
-        return str(ipaddress.ip_address(_LOOPBACK if text == "localhost" else text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"invalid address {text!r}: expected an IP address of this machine") from None
+def _parser(prog: str = "python -m clientgo_apiserver") -> FlagParser[ProgramFlags]:
+    # Unlike a test, a person sees replicas become available, as on a real cluster.
+    defaults = ProgramFlags(ready_seconds=0.1)
+    return FlagParser(defaults, prog=prog, description=__doc__.partition("\n")[0])
 
 
 if __name__ == "__main__":

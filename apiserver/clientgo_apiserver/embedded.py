@@ -1,22 +1,20 @@
-"""Server for the process that starts it, and for programs on the same machine: a `clientgo.servers.ApiServer`."""
+"""Server for the process that starts it, and for programs on the same machine: a `clientgo.servers.StartableServer`."""
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import fields
 from functools import partial
-from pathlib import Path
 
-from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.clock import Clock
 from clientgo.errors import ConfigError
-from clientgo.meta.manifests import read_documents
+from clientgo.servers import BundledOptions
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.apiextensions.crdstatus import KEY
-from clientgo_apiserver.cluster.stages import read_stages
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.inmemory import InMemoryServer
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.server import ApiServer
-from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.sqlite import DataUnusable, load_or_create_key
 from clientgo_apiserver.users import ADMIN, authenticated
 
@@ -27,56 +25,19 @@ _TURNS = 100
 
 
 class EmbeddedServer(ApiServer):
-    """Server with an administrator, whose bearer token is `token`; without `secure` it serves everyone.
+    """Server with an administrator, whose bearer token is `token`; without `secure` it serves everyone."""
 
-    Raises:
-        ConfigError: `host` is not loopback, and the server is not secure; or a file of stages cannot be used.
-    """
-
-    def __init__(
-        self,
-        *,
-        port: int = 0,
-        host: str = "127.0.0.1",
-        secure: bool = False,
-        simulate: bool = True,
-        ready_seconds: float = 0.0,
-        replica_sets: bool = False,
-        pods: bool = False,
-        stages: Sequence[Path | str] = (),
-        bookmark_interval: float = 60.0,
-        data_dir: Path | None = None,
-        enable_faults: bool = False,
-        owner_references_permissions: bool = False,
-        audit_log: Path | None = None,
-        audit_reads: bool = False,
-        clock: Clock = SYSTEM_CLOCK,
-    ) -> None:
-        """Configure a server; `secure` means TLS, the token and RBAC. `stages` are YAML files or directories.
-
-        The other options are those of ApiServer.
-        """
-        options = ServerOptions(
-            authorization="RBAC" if secure else "AlwaysAllow",
-            ready_seconds=ready_seconds,
-            replica_sets=replica_sets,
-            pods=pods,
-            bookmark_interval=bookmark_interval,
-            owner_references_permissions=owner_references_permissions,
-            audit_reads=audit_reads,
-        )
-        super().__init__(
-            port=port, host=host, tls=secure, options=options, simulate=simulate, data_dir=data_dir,
-            enable_faults=enable_faults, audit=audit_log, clock=clock,
-            stages=read_stages(read_documents(map(Path, stages))),
-        )  # fmt: skip
-        self.token = ""  # nosec B105  # set by `start`
-        self._secure = secure
+    token = ""  # nosec B105  # set by `start`
 
     @staticmethod
     def in_memory(clock: Clock, *, pods: bool = False) -> InMemoryServer:
         """Return a new server without sockets and threads, by this clock; with `pods`, workloads have pods."""
         return InMemoryServer(clock, pods=pods)
+
+    @classmethod
+    def on_port(cls, options: BundledOptions, clock: Clock) -> "EmbeddedServer":
+        """Return a server with these options that has not been started."""
+        return cls(**{option.name: getattr(options, option.name) for option in fields(BundledOptions)}, clock=clock)
 
     def start(self) -> None:
         """Start serving; return when requests are answered.
@@ -85,7 +46,7 @@ class EmbeddedServer(ApiServer):
             OSError: the port is in use, or the audit file cannot be written.
             DataUnusable: the data directory cannot be read or written, or is in use.
         """
-        if self._secure and not self.token:
+        if self._options.secure and not self.token:
             secret = load_or_create_key(self._data_dir, _TOKEN, lambda: _random_token().encode())
             self.token = secret.decode(errors="replace")
             if not (self.token.isascii() and self.token.isprintable()):

@@ -19,13 +19,15 @@ import uvicorn
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
+from clientgo.internal.keywords import keywords_of
 from clientgo.lifecycle import Group
+from clientgo.meta.manifests import read_documents
 from clientgo_apiserver.admission.namespaces import create_initial
 from clientgo_apiserver.api import Api
-from clientgo_apiserver.audit import AuditFile, AuditSink
+from clientgo_apiserver.audit import AuditFile
 from clientgo_apiserver.bootstrap import create_cluster_objects
 from clientgo_apiserver.cluster.cluster import start_cluster
-from clientgo_apiserver.cluster.stages import Stage, StageController
+from clientgo_apiserver.cluster.stages import Stage, StageController, read_stages
 from clientgo_apiserver.controllers.aggregation import AggregationController
 from clientgo_apiserver.controllers.availability import AvailabilityController
 from clientgo_apiserver.controllers.budgets import DisruptionSimulation
@@ -62,51 +64,30 @@ class ApiServer:
     """Serves the Kubernetes API on 127.0.0.1 between `start` and `stop`; port 0 takes any free port.
 
     Raises:
-        ConfigError: `host` is not loopback, and the server has no TLS and authentication.
+        ConfigError: `host` is not loopback, and the server has no TLS and authentication; or a file of stages cannot be
+            used.
     """
 
-    def __init__(
-        self,
-        *,
-        port: int = 0,
-        host: str = "127.0.0.1",
-        tls: bool = False,
-        options: ServerOptions | None = None,
-        simulate: bool = True,
-        data_dir: Path | None = None,
-        enable_faults: bool = False,
-        audit: Path | AuditSink | None = None,
-        clock: Clock = SYSTEM_CLOCK,
-        stages: Sequence[Stage] = (),
-    ) -> None:
-        """Configure a server; nothing is opened before `start`.
+    @keywords_of(ServerOptions)
+    def __init__(self, **keywords: Any) -> None:
+        """Configure a server by the fields of `ServerOptions`; nothing is opened before `start`.
 
-        Objects are stored in `data_dir` if given, and are there again when a server is started on it; otherwise in
-        memory. With `tls` the server creates a certificate authority, whose certificate is `ca` once it runs, and
-        accepts the client certificates of `client_certificate`. `simulate` makes the replicas of workloads available.
-
-        `audit` receives each write (see `clientgo_apiserver.audit`): a file, or a function that is called on the
-        server's thread and must return at once. `faults` injects faults; with `enable_faults` clients can do so at
-        `/faults`. Everything that happens later happens by `clock`: object times, Leases, Jobs, CronJobs, simulated
-        pods (see `advance`). `stages` are applied to objects of their kinds.
+        With TLS the server creates a certificate authority, whose certificate is `ca` once it runs, and accepts the
+        client certificates of `client_certificate`. `faults` injects faults.
         """
-        self._options = options if options is not None else ServerOptions()
-        self._audit = audit
+        options = ServerOptions(**keywords)
+        if options.secure:
+            options = replace(options, tls=True, authorization="RBAC")
+        open_to_all = not options.tls or (options.anonymous and options.authorization == "AlwaysAllow")
+        if open_to_all and not ipaddress.ip_address(options.host).is_loopback:
+            raise ConfigError(f"the API server can listen on {options.host} only with TLS and authentication")
+        self._options = options
+        self._data_dir = Path(options.data_dir) if options.data_dir else None
+        self._stages = read_stages(read_documents(map(Path, options.stages)))
         self._audit_file: AuditFile | None = None
-        self._host = host
-        self._tls = tls
-        open_to_all = not tls or (self._options.anonymous and self._options.authorization == "AlwaysAllow")
-        if open_to_all and not ipaddress.ip_address(host).is_loopback:
-            raise ConfigError(f"the API server can listen on {host} only with TLS and authentication")
         self._certificates: ServingCertificates | None = None
-        self._port = port
-        self._simulate = simulate
-        self._data_dir = data_dir
         self._journal: SqliteJournal | None = None
-        self.faults = Faults(clock)
-        self._enable_faults = enable_faults
-        self._clock = clock
-        self._stages = stages
+        self.faults = Faults(options.clock)
         self._clock_scheduler: ClockScheduler | None = None
         self._group = Group()
         self._ready = threading.Event()
@@ -143,22 +124,22 @@ class ApiServer:
             OSError: the port is in use, or the audit file cannot be written.
             DataUnusable: the data directory cannot be read or written, or is in use.
         """
-        if self._tls and self._certificates is None:
-            names = dict.fromkeys(("localhost", "127.0.0.1", "::1", socket.gethostname(), self._host))
+        if self._options.tls and self._certificates is None:
+            names = dict.fromkeys(("localhost", "127.0.0.1", "::1", socket.gethostname(), self._options.host))
             self._certificates = ServingCertificates(names, self._data_dir)
             self._options = replace(self._options, root_ca=self._certificates.ca.decode())
-        listener = socket.socket(socket.AF_INET6 if ":" in self._host else socket.AF_INET, socket.SOCK_STREAM)
+        listener = socket.socket(socket.AF_INET6 if ":" in self._options.host else socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind((self._host, self._port))
+            listener.bind((self._options.host, self._options.port))
             self._open_files()
         except (OSError, DataUnusable):
             self._close_files()
             listener.close()
             raise
         listener.listen(_BACKLOG)
-        scheme = "https" if self._tls else "http"
-        self._address = f"{scheme}://{_reachable_host(self._host)}:{listener.getsockname()[1]}"
+        scheme = "https" if self._options.tls else "http"
+        self._address = f"{scheme}://{_reachable_host(self._options.host)}:{listener.getsockname()[1]}"
         self._group.start(self._run, listener, name="apiserver")
         self._ready.wait()
         if self._app is None:
@@ -235,7 +216,7 @@ class ApiServer:
         )
 
     def _run(self, listener: socket.socket) -> None:
-        connection = TlsConnection if self._tls else Connection
+        connection = TlsConnection if self._options.tls else Connection
         config = uvicorn.Config(
             lambda scope, receive, send: self._app(scope, receive, send),  # type: ignore[misc]  # made before requests
             interface="asgi3",
@@ -265,11 +246,9 @@ class ApiServer:
             self._ready.set()
 
     def _open_files(self) -> None:
-        sink = self._audit
-        if isinstance(sink, Path):
-            sink = self._audit_file = AuditFile(sink)
-        if sink is not None:
-            self._options = replace(self._options, audit=sink)
+        if self._options.audit_log:
+            self._audit_file = AuditFile(Path(self._options.audit_log))
+            self._options = replace(self._options, audit=self._audit_file)
         if self._data_dir is not None:
             key = load_or_store_random(self._data_dir, _TOKEN_KEY, self._options.token_key)
             self._options = replace(self._options, token_key=key)
@@ -284,12 +263,11 @@ class ApiServer:
         assert self._server is not None, "made before the loop"
         self._loop = asyncio.get_running_loop()
         scheduler: Scheduler = self._loop
-        if self._clock is not SYSTEM_CLOCK:
-            scheduler = self._clock_scheduler = ClockScheduler(self._loop, self._clock, self._group)
+        if self._options.clock is not SYSTEM_CLOCK:
+            scheduler = self._clock_scheduler = ClockScheduler(self._loop, self._options.clock, self._group)
         api = build(
             scheduler,
             self._options,
-            simulate=self._simulate,
             clock=self.faults.clock,
             journal=self._journal,
             commit_together=True,
@@ -297,7 +275,7 @@ class ApiServer:
             stages=self._stages,
         )
         self.faults.bind(api.state.store, self._disconnect, lambda call: self.run(lambda _: call()))
-        if self._enable_faults:
+        if self._options.enable_faults:
             later = partial(self._loop.call_later, _ANSWER_SECONDS)
             api.extra[NAME] = partial(self.faults.answer, later)
         self._app = App(api, self.faults)
@@ -333,7 +311,6 @@ def build(
     scheduler: Scheduler,
     options: ServerOptions,
     *,
-    simulate: bool = True,
     clock: Clock = SYSTEM_CLOCK,
     journal: Journal | None = None,
     commit_together: bool = False,
@@ -362,12 +339,12 @@ def build(
     ):
         kind(internal).start()
     AvailabilityController(Internal(api, manager="kube-apiserver")).start()
-    if simulate:
+    if options.simulate:
         NamespaceContents(internal).start()
-    if simulate and options.pods:
+    if options.simulate and options.pods:
         start_cluster(internal, ready_seconds=options.ready_seconds)
         VolumeProtectionSimulation(internal).start()
-    elif simulate:
+    elif options.simulate:
         for simulation in (DeploymentSimulation, JobSimulation, PodTerminationSimulation):
             simulation(internal, ready_seconds=options.ready_seconds).start()
         DisruptionSimulation(internal).start()

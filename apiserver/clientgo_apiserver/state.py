@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.servers import BundledOptions
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.limits import LOOP_SECONDS, MAX_BODY_BYTES
 from clientgo_apiserver.registry.builtin import builtin_registry
@@ -38,22 +39,22 @@ class Scheduler(Protocol):
         """Run a callback after `delay` seconds."""
 
 
-@dataclass(slots=True)
-class ServerOptions:
-    """Options of the server, where a real one has flags.
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions(BundledOptions):
+    """Options of the server, where a real one has flags: those of `BundledOptions`, and some for its own tests.
 
-    `tokens` maps bearer tokens to users; `anonymous` accepts requests without credentials as system:anonymous;
-    `token_key` signs service account tokens. `authorization` selects RBAC or none. `bookmark_interval` and `max_watch`
-    are seconds, `history` is a number of events, `max_body` and `watch_buffer` are bytes. A client that neither reads
-    its response nor sends its request for `stall_seconds` is disconnected. `ready_seconds` is the delay until simulated
-    replicas are available; with 0 the response to the write already shows them, unlike on a real cluster.
-    `replica_sets` creates ReplicaSets for Deployments; with `pods`, workloads have Pods, on simulated Nodes (see
-    `clientgo_apiserver.cluster`). `root_ca` is the certificate (PEM) for the pods' ConfigMap kube-root-ca.crt.
-    `owner_references_permissions` enables OwnerReferencesPermissionEnforcement. `audit`
-    receives an event for each write, with `audit_reads` for each request.
-    `webhook_services` maps services (`namespace/name`, or `*` for all others) to the endpoints of their webhooks.
+    `tls` and `authorization` (RBAC or none) follow from `secure`. `tokens` maps bearer tokens to users, and is changed
+    while the server runs; `anonymous` accepts requests without credentials as system:anonymous; `token_key` signs
+    service account tokens. `max_watch` is seconds, `history` is a number of events, `max_body` and `watch_buffer` are
+    bytes. A client that neither reads its response nor sends its request for `stall_seconds` is disconnected. `root_ca`
+    is the certificate (PEM) for the pods' ConfigMap kube-root-ca.crt. `audit` receives the events of `audit_log`
+    instead of a file, on the server's thread, and must return at once. `webhook_services` maps services
+    (`namespace/name`, or `*` for all others) to the endpoints of their webhooks. Everything that happens later happens
+    by `clock`: object times, Leases, Jobs, CronJobs, simulated pods (see `ApiServer.advance`).
     """
 
+    clock: Clock = SYSTEM_CLOCK
+    tls: bool = False
     tokens: dict[str, User] = field(default_factory=dict, repr=False)
     token_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     anonymous: bool = True
@@ -61,17 +62,11 @@ class ServerOptions:
     webhook_services: dict[str, WebhookEndpoint] = field(default_factory=dict)
     history: int = 10_000
     max_body: int = MAX_BODY_BYTES
-    bookmark_interval: float = 60.0
     max_watch: float = 1800.0
     watch_buffer: int = 16 * 1024 * 1024
     stall_seconds: float = 60.0
-    ready_seconds: float = 0.1
-    replica_sets: bool = False
-    pods: bool = False
     root_ca: str = ""
-    owner_references_permissions: bool = False
     audit: Callable[[dict[str, Any]], object] | None = None
-    audit_reads: bool = False
 
 
 class Call(NamedTuple):

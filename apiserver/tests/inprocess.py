@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any
 
 from clientgo.testing.clock import FakeClock
@@ -126,12 +127,15 @@ class Kube:
     def __init__(self, options: ServerOptions | None = None, *, journal: Journal | None = None) -> None:
         self.clock = FakeClock()
         self.scheduler = ManualScheduler(self.clock)
-        self.api: Api = build(
-            self.scheduler, options or ServerOptions(), simulate=False, clock=self.clock, journal=journal
-        )
+        quiet = replace(options or ServerOptions(), simulate=False)
+        self.api: Api = build(self.scheduler, quiet, clock=self.clock, journal=journal)
         self.scheduler.run()
         if self.api.state.store.entry(DEFINITION_KEY, "", f"foos.{GROUP}") is None:
             self.ok("POST", DEFINITIONS, definition())
+
+    def set_options(self, **options: Any) -> None:
+        """Change options of the running server."""
+        self.api.state.options = replace(self.api.state.options, **options)
 
     def send(
         self, method: str, url: str, body: Any = None, kind: str = "application/json", **headers: str

@@ -93,7 +93,7 @@ def test_an_event_has_the_shape_of_audit_k8s_io() -> None:
 
 def test_write_without_change_is_audited_without_version() -> None:
     kube = Audited(tokens={"t": ADMIN, "e": authenticated("eve")})
-    kube.api.state.options.authorization = "RBAC"
+    kube.set_options(authorization="RBAC")
     kube.send("POST", FOOS, foo("a"), authorization="Bearer e")
     kube.send("POST", f"{FOOS}?dryRun=All", foo("a"), authorization="Bearer t")
     kube.send("DELETE", f"{FOOS}/a", authorization="Bearer t")

@@ -93,7 +93,8 @@ def test_every_committed_version_is_audited_once_in_order(steps: list[str]) -> N
     events: list[dict[str, Any]] = []
     clock, journal = FakeClock(), Journal()
     scheduler = ManualScheduler(clock)
-    api = build(scheduler, ServerOptions(audit=events.append), simulate=False, journal=journal, commit_together=True)
+    options = ServerOptions(audit=events.append, simulate=False)
+    api = build(scheduler, options, journal=journal, commit_together=True)
     DeploymentSimulation(Internal(api), ready_seconds=1).start()
     scheduler.run()
     events.clear()

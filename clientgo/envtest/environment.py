@@ -6,9 +6,9 @@ container engine. A test that must not touch a real cluster uses `server=Bundled
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.crds import CRDS, Object, install, read_crds, read_objects, restore_objects
@@ -50,7 +50,7 @@ class Environment:
         self._webhook_options = webhooks
         self.webhooks: WebhookInstall | None = None
         self._options = server_from() if server is None else server
-        self._new_server = server_factory() if isinstance(self._options, BundledServer) else None
+        self._factory = server_factory() if isinstance(self._options, BundledServer) else None
         self._plane = _processes(self._options, clock) if isinstance(self._options, ControlPlane) else None
         self._config: Config | None = None
         self.clock = clock
@@ -172,8 +172,9 @@ class Environment:
         return config
 
     def _start_bundled(self) -> Config:
-        assert self._new_server is not None, "neither an existing cluster nor a control plane"
-        server = self._new_server(**_settings(self._options), clock=self.clock)
+        assert isinstance(self._options, BundledServer), "neither an existing cluster nor a control plane"
+        assert self._factory is not None, "found for a bundled server"
+        server = self._factory.on_port(self._options, self.clock)
         server.start()
         self.server = server
         return Config(host=server.url, token=server.token, ca_data=(server.ca or b"").decode())
@@ -207,13 +208,6 @@ class Environment:
         finally:
             if webhooks is not None:
                 webhooks.close()
-
-
-def _settings(options: ServerChoice) -> dict[str, Any]:
-    """Return the settings of the bundled server; its kubeconfig is written here."""
-    settings = {field.name: getattr(options, field.name) for field in fields(options) if field.name != "kubeconfig"}
-    paths = {name: Path(settings[name]) for name in ("data_dir", "audit_log") if settings[name] is not None}
-    return settings | paths
 
 
 def _processes(options: ControlPlane, clock: Clock) -> "ControlPlaneProcesses":

@@ -2,6 +2,7 @@
 
 import ssl
 from pathlib import Path
+from typing import Any
 
 import pytest
 import urllib3
@@ -10,7 +11,6 @@ from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import ConfigError, Forbidden
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo_apiserver.server import ApiServer
-from clientgo_apiserver.state import ServerOptions
 
 pytestmark = pytest.mark.integration
 
@@ -46,7 +46,7 @@ def test_added_user_is_limited_by_roles() -> None:
 
 
 def test_a_client_certificate_tells_name_and_groups() -> None:
-    with ApiServer(tls=True, options=ServerOptions(anonymous=False, authorization="RBAC")) as server:
+    with ApiServer(tls=True, anonymous=False, authorization="RBAC") as server:
         assert server.ca is not None
         certificate, key = server.client_certificate("carol", "system:masters")
         config = Config(
@@ -71,13 +71,13 @@ def test_idle_tls_connection_does_not_delay_stop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tls", "options"),
-    [(False, ServerOptions(anonymous=False)), (True, ServerOptions()), (False, ServerOptions(authorization="RBAC"))],
+    "options",
+    [{"anonymous": False}, {"tls": True}, {"authorization": "RBAC"}],
     ids=["no TLS", "everybody may", "roles without TLS"],
 )
-def test_it_listens_where_others_reach_it_only_with_tls_and_authentication(tls: bool, options: ServerOptions) -> None:
+def test_it_listens_where_others_reach_it_only_with_tls_and_authentication(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"listen on 0\.0\.0\.0 only with TLS and authentication"):
-        ApiServer(host="0.0.0.0", tls=tls, options=options)
+        ApiServer(host="0.0.0.0", **options)
 
 
 def test_protected_it_listens_anywhere() -> None:

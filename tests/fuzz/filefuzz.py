@@ -115,7 +115,7 @@ def controller_flags(data: bytes) -> str:
 
 def apiserver_flags(data: bytes) -> str:
     """Parse the bundled server's flags: accepted, or usage and a one-line error."""
-    return _flags(lambda words: apiserver_parser().parse_args(words), data)
+    return _flags(lambda words: apiserver_parser().parse(words), data)
 
 
 def codegen_flags(data: bytes) -> str:

@@ -12,7 +12,6 @@ from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.connections.tls import REREAD_SECONDS
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.server import ApiServer
-from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.users import User
 
 pytestmark = pytest.mark.integration
@@ -23,7 +22,7 @@ REVIEW = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubj
 
 @pytest.fixture
 def server() -> Iterator[ApiServer]:
-    with ApiServer(tls=True, options=ServerOptions(anonymous=False, tokens=TOKENS)) as started:
+    with ApiServer(tls=True, anonymous=False, tokens=TOKENS) as started:
         yield started
 
 
@@ -91,12 +90,12 @@ def test_rotated_client_certificate_is_used_within_a_minute(server: ApiServer, t
 @pytest.mark.feature("B-REST-09")
 def test_rotated_ca_is_trusted_at_once(tmp_path: Path) -> None:
     ca = tmp_path / "ca.crt"
-    with ApiServer(tls=True, options=ServerOptions(tokens=TOKENS)) as first:
+    with ApiServer(tls=True, tokens=TOKENS) as first:
         port = int(first.url.rpartition(":")[2])
         ca.write_bytes(authority(first))
         client = RESTClient(Config(first.url, ca_file=str(ca), token="t0ken-of-ann"), max_retries=0)
         assert name_of(client) == "ann"
-    with ApiServer(port=port, tls=True, options=ServerOptions(tokens=TOKENS)) as second:
+    with ApiServer(port=port, tls=True, tokens=TOKENS) as second:
         with pytest.raises(ConnectionFailed, match="is not trusted"):
             name_of(client)
         ca.write_bytes(authority(second))

@@ -6,6 +6,7 @@ They are text. A client that accepts the kind `Statusz` or `Flagz` of config.k8s
 from datetime import datetime
 from typing import Any
 
+from clientgo.commandline import flag_values
 from clientgo.version import KUBERNETES
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, as_requested, json_response, text_response
 from clientgo_apiserver.http.rendering import indent
@@ -21,8 +22,6 @@ _OFFERED = ("application/json", "application/yaml", "text/plain")
 _TEXTS = ("", "*/*", "text/*", "text/plain")
 _NEWEST, _VERSIONS = "v1beta1", ("v1alpha1", "v1beta1")
 _NOTE = "Warning: This page is for debugging only. Its form may change, so programs should not read it."
-_OPTIONS = ("anonymous", "authorization", "bookmark_interval", "pods", "ready_seconds", "replica_sets")
-"""The options that are shown; none of them is a secret."""
 
 
 def z_page(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
@@ -86,5 +85,13 @@ def _status(state: State) -> dict[str, Any]:
 
 
 def _flags(state: State) -> dict[str, Any]:
-    values = ((name.replace("_", "-"), getattr(state.options, name)) for name in _OPTIONS)
-    return {"flags": {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values}}
+    """Return the options that are flags; none of them is a secret."""
+    options = state.options
+    values = {"anonymous": options.anonymous, "authorization": options.authorization, **flag_values(options)}
+    return {"flags": {name: _shown(value) for name, value in sorted(values.items())}}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

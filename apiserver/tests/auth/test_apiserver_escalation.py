@@ -176,7 +176,7 @@ def owned(guarded: Guarded) -> Guarded:
     guarded.ok("POST", FOOS, foo("a"))
     guarded.role("writer", rule("create get patch", "configmaps"))
     guarded.bind("Role", "writer", user("bob"))
-    guarded.api.state.options.owner_references_permissions = True
+    guarded.set_options(owner_references_permissions=True)
     guarded.acting = "bob"
     return guarded
 

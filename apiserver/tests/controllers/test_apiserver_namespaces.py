@@ -26,8 +26,8 @@ class Server:
     def __init__(self, *, simulate: bool = False, pods: bool = False, **spec: Any) -> None:
         self.clock = FakeClock()
         self.scheduler = ManualScheduler(self.clock)
-        options = ServerOptions(root_ca="CA", pods=pods, ready_seconds=1.0)
-        self.internal = Internal(build(self.scheduler, options, clock=self.clock, simulate=simulate))
+        options = ServerOptions(root_ca="CA", simulate=simulate, pods=pods, ready_seconds=1.0)
+        self.internal = Internal(build(self.scheduler, options, clock=self.clock))
         self.store = self.internal.state.store
         self.internal.create(NAMESPACES, "", {"metadata": {"name": "team"}, "spec": spec})
         self.scheduler.run()

@@ -26,7 +26,6 @@ from clientgo_apiserver.handlers.connect import LOGS
 from clientgo_apiserver.handlers.containers import EXEC
 from clientgo_apiserver.handlers.forwarding import PORTS
 from clientgo_apiserver.server import ApiServer
-from clientgo_apiserver.state import ServerOptions
 
 V5, V4, BASE64 = "v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"
 PODS = "/api/v1/namespaces/default/pods"
@@ -50,7 +49,7 @@ def pod(name: str, rules: str = RULES, **annotations: str) -> Pod:
 @contextmanager
 def running() -> Iterator[ApiServer]:
     """Return a server with running pods, of which two have invalid annotations."""
-    with ApiServer(options=ServerOptions(pods=True, ready_seconds=0.0)) as server:
+    with ApiServer(pods=True, ready_seconds=0.0) as server:
         clientset = Clientset(Config(server.url))
         pods = clientset.core_v1.pods("default")
         pods.create(pod("p"))

@@ -108,5 +108,5 @@ def test_invalid_credentials_are_rejected_and_none_are_anonymous() -> None:
     assert kube.send("GET", FOOS, authorization="Bearer wrong").status == 401
     assert kube.send("GET", FOOS, authorization="Bearer secret").status == 200
     assert kube.send("GET", FOOS).status == 200
-    kube.api.state.options.anonymous = False
+    kube.set_options(anonymous=False)
     assert kube.send("GET", FOOS).status == 401

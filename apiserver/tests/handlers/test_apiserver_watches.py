@@ -97,7 +97,7 @@ def test_watched_table_sends_its_columns_once(kube: Kube) -> None:
 
 
 def test_watch_without_reader_is_closed(kube: Kube) -> None:
-    kube.api.state.options.watch_buffer = 2000
+    kube.set_options(watch_buffer=2000)
     watch = kube.watch(FOOS)
     for name in "abcdefgh":
         kube.ok("POST", FOOS, foo(name))
@@ -112,7 +112,7 @@ def test_non_numeric_options_are_rejected(kube: Kube, code: int, query: str) -> 
 
 def test_the_stream_ends_when_its_time_is_up_and_leaves_the_store(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo("a"))
-    kube.api.state.options.max_watch = 0
+    kube.set_options(max_watch=0)
     watch = kube.watch(FOOS)
 
     async def read() -> list[bytes]:
@@ -125,7 +125,7 @@ def test_the_stream_ends_when_its_time_is_up_and_leaves_the_store(kube: Kube) ->
 
 
 def test_quiet_watch_gets_bookmarks(kube: Kube) -> None:
-    kube.api.state.options.bookmark_interval = 0.001
+    kube.set_options(bookmark_interval=0.001)
     watch = kube.watch(f"{FOOS}?allowWatchBookmarks=true&resourceVersion={kube.api.state.store.revision}")
 
     async def first() -> bytes:

@@ -239,7 +239,7 @@ def test_a_body_of_an_unknown_type_is_refused(kube: Kube) -> None:
 
 
 def test_a_body_over_the_limit_is_refused(kube: Kube) -> None:
-    kube.api.state.options.max_body = 10
+    kube.set_options(max_body=10)
     assert kube.refused(413, "POST", FOOS, foo())["reason"] == "RequestEntityTooLarge"
 
 

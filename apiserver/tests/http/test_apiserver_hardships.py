@@ -24,14 +24,13 @@ from apiserver.tests.inprocess import (
 from clientgo.testing.eventually import eventually
 from clientgo_apiserver.limits import MAX_DEPTH
 from clientgo_apiserver.server import ApiServer
-from clientgo_apiserver.state import ServerOptions
 
 STALL = 0.5
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ApiServer]:
-    with ApiServer(options=ServerOptions(stall_seconds=STALL, watch_buffer=200_000), simulate=False) as running:
+    with ApiServer(stall_seconds=STALL, watch_buffer=200_000, simulate=False) as running:
         yield running
 
 
@@ -239,7 +238,7 @@ def test_unread_watch_is_closed_and_others_continue(server: ApiServer) -> None:
 
 @pytest.mark.integration
 def test_a_watch_may_begin_with_more_than_a_watcher_may_fall_behind() -> None:
-    with ApiServer(options=ServerOptions(watch_buffer=20_000), simulate=False) as server:
+    with ApiServer(watch_buffer=20_000, simulate=False) as server:
         for number in range(20):
             post(server, f"old-{number}", 50_000)
         with connect(server) as reader:

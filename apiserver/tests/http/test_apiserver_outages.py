@@ -18,7 +18,6 @@ from clientgo.rest import Config, RESTClient
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.server import ApiServer
-from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.sqlite import DataUnusable, load_or_create_key
 from clientgo_apiserver.users import ADMIN, authenticated
 
@@ -141,7 +140,7 @@ def test_an_expired_certificate_is_refused_until_it_is_renewed() -> None:
 
 
 def test_replaced_ca_must_be_trusted_anew() -> None:
-    with ApiServer(tls=True, options=ServerOptions(anonymous=False)) as server:
+    with ApiServer(tls=True, anonymous=False) as server:
         old = server.ca
         assert old is not None
         certificate, key = server.client_certificate("carol", "system:masters")
@@ -158,7 +157,7 @@ def test_replaced_ca_must_be_trusted_anew() -> None:
 
 
 def test_expired_client_certificate_is_rejected() -> None:
-    with ApiServer(tls=True, options=ServerOptions(anonymous=False)) as server:
+    with ApiServer(tls=True, anonymous=False) as server:
         certificate, key = server.certificates.client("carol", ["system:masters"], timedelta(seconds=-1))
         config = Config(
             server.url,
@@ -171,7 +170,7 @@ def test_expired_client_certificate_is_rejected() -> None:
 
 
 def test_removed_token_is_rejected() -> None:
-    with ApiServer(options=ServerOptions(anonymous=False)) as server:
+    with ApiServer(anonymous=False) as server:
         server.add_user("t", authenticated("bob"))
         ask(config_of(server, "t"))
         server.remove_user("t")
@@ -180,16 +179,14 @@ def test_removed_token_is_rejected() -> None:
 
 
 def test_authority_and_tokens_outlive_a_restart_with_the_data(tmp_path: Path) -> None:
-    options = ServerOptions(tokens={"admin": ADMIN}, anonymous=False)
     accounts = "/api/v1/namespaces/default/serviceaccounts"
-    with ApiServer(tls=True, data_dir=tmp_path, options=options) as server:
+    with ApiServer(tls=True, data_dir=tmp_path, anonymous=False, tokens={"admin": ADMIN}) as server:
         ca = server.ca
         with urllib3.PoolManager(ssl_context=ssl.create_default_context(cadata=(ca or b"").decode())) as http:
             headers = {"Authorization": "Bearer admin"}
             http.request("POST", server.url + accounts, json={"metadata": {"name": "robot"}}, headers=headers)
             built = http.request("POST", f"{server.url}{accounts}/robot/token", json={}, headers=headers).json()
-    options = ServerOptions(tokens={}, anonymous=False)
-    with ApiServer(tls=True, data_dir=tmp_path, options=options) as server:
+    with ApiServer(tls=True, data_dir=tmp_path, anonymous=False) as server:
         assert server.ca == ca
         ask(config_of(server, built["status"]["token"]))
 

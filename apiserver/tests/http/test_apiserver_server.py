@@ -16,7 +16,6 @@ from clientgo_apiserver.http.messages import HTTPRequest, text_response, warning
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.server import ApiServer
-from clientgo_apiserver.state import ServerOptions
 
 
 @pytest.fixture
@@ -81,7 +80,7 @@ def test_watches_opened_while_the_server_stops_do_not_hold_it_up(http: urllib3.P
 
 @pytest.mark.integration
 def test_a_body_over_the_limit_is_refused_however_it_comes(http: urllib3.PoolManager) -> None:
-    with ApiServer(options=ServerOptions(max_body=100_000), simulate=False) as server:
+    with ApiServer(max_body=100_000, simulate=False) as server:
         response = http.request("POST", server.url + CONFIG_MAPS, body=b"x" * 300_000)
         assert (response.status, response.json()["reason"]) == (413, "RequestEntityTooLarge")
         assert http.request("GET", f"{server.url}/readyz").data == b"ok"

@@ -114,7 +114,7 @@ def full_disk(room: int) -> Iterator[None]:
 
 def served(journal: SqliteJournal) -> Api:
     scheduler = ManualScheduler(FakeClock())
-    api = build(scheduler, ServerOptions(), simulate=False, clock=FakeClock(), journal=journal)
+    api = build(scheduler, ServerOptions(simulate=False), clock=FakeClock(), journal=journal)
     scheduler.run()
     return api
 
@@ -127,7 +127,7 @@ def call(api: Api, method: str, path: str, body: Any = None) -> Any:
 
 def test_full_disk_fails_the_write_and_the_server_continues(tmp_path: Path) -> None:
     with closing(SqliteJournal(tmp_path)) as journal:
-        api = build(ManualScheduler(FakeClock()), ServerOptions(), simulate=False, clock=FakeClock(), journal=journal)
+        api = build(ManualScheduler(FakeClock()), ServerOptions(simulate=False), clock=FakeClock(), journal=journal)
         url = "/api/v1/namespaces/default/configmaps"
         assert call(api, "POST", url, b'{"metadata":{"name":"a"}}')[0] == 201
         before = api.state.store.revision
