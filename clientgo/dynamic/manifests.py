@@ -10,7 +10,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from clientgo.dynamic.applyset import PART_OF, ApplySet, Content
 from clientgo.dynamic.client import DynamicClient, DynamicClientset, dynamic_client
 from clientgo.dynamic.mapper import NoMatch, RestMapper
 from clientgo.dynamic.unstructured import Unstructured
@@ -39,7 +38,6 @@ class ApplyResult(StrEnum):
     CONFIGURED = "configured"
     UNCHANGED = "unchanged"
     DELETED = "deleted"
-    PRUNED = "pruned"
     ABSENT = "absent"
 
 
@@ -105,41 +103,18 @@ def apply_yaml(
     namespace: str = "default",
     force: bool = False,
     dry_run: bool = False,
-    apply_set: str = "",
 ) -> list[ObjectResult]:
     """Apply each object of a file, of the files of a folder, of a text or stream; return the outcomes in their order.
 
     Namespaces and CustomResourceDefinitions come first; the latter are served before the next object is written.
-    Objects without a namespace belong to `namespace`. An object that fails does not prevent the others. With an
-    `apply_set`, objects that were applied with it before, and no longer are, are deleted, unless an object failed. It
-    is `NAME` of a Secret in `namespace`, or `configmaps/NAME`, which records the set as kubectl does.
+    Objects without a namespace belong to `namespace`. An object that fails does not prevent the others.
 
     Raises:
-        ConfigError: the YAML cannot be read, a document is not an object, or the apply set is another tool's; nothing
-            is written.
+        ConfigError: the YAML cannot be read, or a document is not an object; nothing is written.
         ManifestError: objects failed.
-        ApiError, ConnectionFailed: the apply set cannot be read or recorded.
     """
-    documents = _ordered(manifests)
     writer = _Writer(clientset, namespace, field_manager=field_manager, force=force, dry_run=dry_run)
-    if not apply_set:
-        return _all([writer.attempt(document, writer.applied) for document in documents])
-    members = ApplySet(clientset, writer.mapper, apply_set, namespace, manager=field_manager, dry_run=dry_run)
-    members.read()
-    writer.labels = {PART_OF: members.id}
-    # The namespace of the set may be among those to be created.
-    spaces = [document for document in documents if document.kind == "Namespace"]
-    results = [writer.attempt(document, writer.applied) for document in spaces]
-    kinds = {f"{document.kind}.{document.group}".rstrip(".") for document in documents}
-    members.record(members.before.union(Content(kinds, {document.namespace or namespace for document in documents})))
-    results += [writer.attempt(document, writer.applied) for document in documents[len(spaces) :]]
-    written = [result.after.metadata for result in _all(results) if result.after is not None]
-    source = f"apply set {members.name}"
-    for kind, name, error in members.prune({metadata.uid for metadata in written}):
-        results.append(ObjectResult(source, kind, name, ApplyResult.PRUNED if error is None else None, error))
-    _all(results)
-    members.record(Content(kinds, {metadata.namespace for metadata in written} - {""}))
-    return results
+    return _all([writer.attempt(document, writer.applied) for document in _ordered(manifests)])
 
 
 def create_yaml(
@@ -181,9 +156,7 @@ class _Writer:
         self._field_manager = field_manager
         self._force = force
         self._dry_run = dry_run
-        self.mapper = RestMapper(clientset.discovery)
-        self.labels: Mapping[str, str] = {}
-        """Labels that are added to each object."""
+        self._mapper = RestMapper(clientset.discovery)
 
     def attempt(self, document: _Document, write: Callable[[DynamicClient, dict[str, Any]], _Effect]) -> ObjectResult:
         """Write the object; return its result or error."""
@@ -196,9 +169,6 @@ class _Writer:
 
     def applied(self, client: DynamicClient, content: dict[str, Any]) -> _Effect:
         """Apply the object."""
-        if self.labels:
-            metadata = content["metadata"]
-            content = {**content, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **self.labels}}}
         try:
             before = client.get(name_of(content))
         except NotFound:
@@ -235,7 +205,7 @@ class _Writer:
 
     def _client_of(self, document: _Document) -> DynamicClient:
         version = str(document.content["apiVersion"]).rpartition("/")[2]
-        mapping = self.mapper.mapping(document.kind, document.group, version)
+        mapping = self._mapper.mapping(document.kind, document.group, version)
         namespace = (document.namespace or self._namespace) if mapping.namespaced else ""
         cls = dynamic_client(mapping.resource, kind=document.kind, namespaced=mapping.namespaced)
         return cls(self._clientset.requester, namespace)
