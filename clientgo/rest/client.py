@@ -43,7 +43,7 @@ from clientgo.rest.request import (
     seconds_text,
     target_of,
 )
-from clientgo.rest.retry import Retry, backoff_from, chain_errors, retry_for_error, retry_for_response
+from clientgo.rest.retry import Retry, chain_errors, retry_for_error, retry_for_response
 from clientgo.rest.transport import (
     Duplex,
     Headers,
@@ -88,8 +88,7 @@ class RESTClient:
     long together, unless the server answers.
 
     `on_warning` is called with the text of each warning; by default each text is logged once. A `rate_limiter` takes
-    precedence over the configuration's `qps` and `burst`, and may be shared. `environ` may configure a proxy, and a
-    backoff for requests to a failing server.
+    precedence over the configuration's `qps` and `burst`, and may be shared. `environ` may configure a proxy.
 
     Raises:
         ConfigError: the configuration is unusable.
@@ -118,16 +117,13 @@ class RESTClient:
         self._credentials = credentials_for(config, clock)
         self.server = server_url(config).geturl()
         """The server's address."""
-        environ = os.environ if environ is None else environ
-        self._transport = transport or self._connections(environ)
-        self._backoff = backoff_from(environ, clock)
+        self._transport = transport or self._connections(os.environ if environ is None else environ)
         self._on_warning = on_warning or WarningLogger()
         self._max_retries = max_retries
         self._timeout = config.timeout
         self._headers = RequestHeaders(config, self._credentials.authorization)
         self._bodies = BodyLog()
         self._metrics = RequestMetrics(safe_provider(), server_url(config).netloc)
-        self._observed = self._metrics.enabled or self._backoff is not None
         self._throttle: Throttle | None = None
         if rate_limiter is None and config.qps > 0:
             rate_limiter = TokenBucketRateLimiter(config.qps, config.burst, clock=clock)
@@ -263,7 +259,7 @@ class RESTClient:
         limits.start()
         headers = self._headers.of(call.media_types)
         read_timeout = limits.before_sending(call.read_timeout)
-        if not self._observed:
+        if not self._metrics.enabled:
             return self._transport.request(method, target, headers, body, read_timeout)
         send = partial(self._transport.request, method, target, headers, body)
         return self._observe(call, read_timeout, send)
@@ -285,16 +281,12 @@ class RESTClient:
         return HTTPReply(stream.status, stream.headers, read_error(stream, limit, self._clock))
 
     def _observe(self, call: _Call, read_timeout: float, send: Callable[[float], A]) -> A:
-        """Call `send` with the seconds it may take, after a pause if the server is failing; record the outcome."""
+        """Call `send` with the seconds it may take, and record the outcome."""
         began, status, received = self._clock.now(), 0, 0
         try:
-            if self._backoff is not None:
-                read_timeout = self._backoff.pause(call.limits, read_timeout)
             response = send(read_timeout)
             status, received = response.status, len(response.body) if isinstance(response, HTTPReply) else 0
         finally:
-            if self._backoff is not None:
-                self._backoff.note(status)
             if self._metrics.enabled:
                 seconds = self._clock.now() - began
                 self._metrics.answered(call.method, str(status or ERROR), seconds, len(call.body or b""), received)

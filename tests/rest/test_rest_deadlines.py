@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as replace_struct
 
-from clientgo.errors import ConnectionFailed, InternalError, ServiceUnavailable, TooManyRequests
+from clientgo.errors import ConnectionFailed, ServiceUnavailable, TooManyRequests
 from clientgo.meta import GroupVersionResource
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
@@ -72,17 +72,6 @@ def test_timeout_of_the_configuration_starts_after_the_rate_limit() -> None:
     request = replace_struct(LIST, timeout=None)
     assert [client.do(request), client.do(request)] == [b"a", b"b"]
     assert clock.now() == 2.0
-
-
-def test_pause_for_a_failing_server_ends_at_the_deadline() -> None:
-    clock, transport = FakeClock(auto=True), FakeTransport(refusal(500), reply(b"too late"))
-    environ = {"KUBE_CLIENT_BACKOFF_BASE": "60", "KUBE_CLIENT_BACKOFF_DURATION": "60"}
-    client = RESTClient(HOST, transport=transport, clock=clock, environ=environ)
-    with pytest.raises(InternalError):
-        client.do(LIST)
-    with pytest.raises(ConnectionFailed, match="request not sent: timeout exceeded"):
-        client.do(LIST)
-    assert (clock.now(), len(transport.sent)) == (1.0, 1)
 
 
 class SlowTransport(FakeTransport):
