@@ -12,7 +12,6 @@ from clientgo.codegen.files import Manifests, Output, header_of
 from clientgo.codegen.inputs.apitypes import OwnKind, read_modules
 from clientgo.codegen.inputs.crds import ForeignKind, check_foreign, read_definitions
 from clientgo.codegen.inputs.declarations import check_declarations, read_declarations
-from clientgo.codegen.inputs.expansions import expanded, read_expansions
 from clientgo.codegen.inputs.openapi import read_documents
 from clientgo.codegen.manifests import openapi_files, role_files, webhook_files
 from clientgo.codegen.options import FOLDERS, SUBPACKAGES
@@ -106,10 +105,7 @@ def _modules(
         yield Text(layout.module("types"), body, sources, is_package=True)
         yield from (group.text() for group in groups)
     theirs = [kind for group in groups for kind in group.kinds]
-    kinds = expanded(
-        [*(each.kind for each in own_kinds), *theirs], read_expansions(options.expansions, problems), problems
-    )
-    yield from render(kinds, layout)
+    yield from render([*(each.kind for each in own_kinds), *theirs], layout)
     yield from apply_texts({each.kind: each.cls for each in own_kinds}, groups, layout)
     if "openapi" in generators:
         schemas = published_schemas(foreign, theirs, problems)

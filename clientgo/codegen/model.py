@@ -26,15 +26,6 @@ def non_empty(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expansions:
-    """Hand-written base classes of a kind's generated classes, as `module:class`."""
-
-    client: str = ""
-    lister: str = ""
-    namespace_lister: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
     """A client method for a subresource; classes are given as `module:class`."""
 
@@ -55,7 +46,8 @@ class Kind:
     source: str
     """Input named in generated files; never an absolute path."""
     methods: tuple[Method, ...] = ()
-    expansions: Expansions = Expansions()
+    client_base: str = ""
+    """Hand-written base class of the client, as `module:class`."""
 
     @property
     def accessor(self) -> str:

@@ -48,8 +48,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     file("--from-openapi", help="third-party OpenAPI v3 document; repeatable")
     add("--built-in", action="store_true", help="generate clientgo.kubernetes from the models of the official client")
     module("--declarations", help="module with @rbac and @admission_webhook; repeatable")
-    names = "FooListerExpansion, FooNamespaceListerExpansion, FooExpansion"
-    module("--expansions", help=f"module with {names}; repeatable")
     add("--output-package", type=dotted, metavar="PACKAGE", help="dotted name of the generated package")
     names = f"some of {','.join(GENERATORS)} (default: all with an output folder)"
     add("--generators", metavar="NAMES", help=names)

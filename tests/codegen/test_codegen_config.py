@@ -49,7 +49,7 @@ def test_config_writes_every_output_with_its_own_options(tmp_path: Path) -> None
 
 def test_key_without_a_value_is_an_empty_list(tmp_path: Path) -> None:
     config = tmp_path / "codegen.yaml"
-    config.write_text("expansions:\noutputs:\n- from-crd: [a.yaml]\n  input-module:\n")
+    config.write_text("declarations:\noutputs:\n- from-crd: [a.yaml]\n  input-module:\n")
 
     assert read_config(config) == [["--from-crd", "a.yaml"]]
 

@@ -28,7 +28,7 @@ CASES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "fleet": (("fleet",), ("--rbac-dir", "rbac", "--webhook-dir", "webhook", "--openapi-dir", "openapi",
                            "--declarations", "tests.codegen.kinds.harbour_master")),
     "credentials": ((), CREDENTIAL),
-    "workshop": (("workshop",), ("--expansions", "tests.codegen.kinds.workshop_expansions")),
+    "workshop": (("workshop",), ()),
 }  # fmt: skip
 
 

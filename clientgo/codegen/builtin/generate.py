@@ -3,11 +3,11 @@
 import argparse
 from collections.abc import Iterator
 
-from clientgo.codegen.builtin.groups import EXPANSIONS, METHODS, OFFICIAL_VERSION, installed_release, plain_name
+from clientgo.codegen.builtin.groups import CLIENT_BASES, METHODS, OFFICIAL_VERSION, installed_release, plain_name
 from clientgo.codegen.builtin.modules import apply_module, type_module
 from clientgo.codegen.builtin.survey import Survey, survey
 from clientgo.codegen.files import Output, header_of
-from clientgo.codegen.model import Expansions, Kind, Method
+from clientgo.codegen.model import Kind, Method
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.render.applyconfigurations import package_text
 from clientgo.codegen.render.clients import render
@@ -82,5 +82,5 @@ def _kind(module: str, api: ApiType) -> Kind:
         Method(name=method.name, verb=method.verb, subresource=method.subresource, input=body, result=body)
         for method, body in bodies
     )
-    expansions = Expansions(client=EXPANSIONS.get(key, ""))
-    return Kind(api=api, class_name=api.kind, module=module_path, source=SOURCE, methods=methods, expansions=expansions)
+    base = CLIENT_BASES.get(key, "")
+    return Kind(api=api, class_name=api.kind, module=module_path, source=SOURCE, methods=methods, client_base=base)

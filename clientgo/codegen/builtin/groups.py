@@ -59,7 +59,7 @@ METHODS: dict[tuple[str, str], tuple[OfficialMethod, ...]] = {
 }
 """Methods for subresources other than status and scale, by group and kind."""
 
-EXPANSIONS = {("", "Pod"): "clientgo.typed.pods:PodExpansion"}
+CLIENT_BASES = {("", "Pod"): "clientgo.typed.pods:PodExpansion"}
 """Hand-written base classes of clients, by group and kind."""
 
 _VERBS = {

@@ -1,1 +1,1 @@
-"""Readers of the generator's inputs: `@api_type` classes, declarations, expansions, CRDs and OpenAPI documents."""
+"""Readers of the generator's inputs: `@api_type` classes, declarations, CRDs and OpenAPI documents."""

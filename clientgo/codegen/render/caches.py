@@ -13,7 +13,6 @@ from clientgo.codegen.render.templatefiles import (
     fill,
     group_imports,
     import_block,
-    import_of,
     joined,
     load,
 )
@@ -38,10 +37,7 @@ def _cached(group: GroupVersion) -> GroupVersion:
 
 def _listers(group: GroupVersion, layout: Layout) -> Text:
     imports: list[Import] = [("clientgo.cache.lister", ["Lister"])]
-    for kind in group.kinds:
-        imports.append((kind.module, [kind.class_name]))
-        imports += import_of(kind.expansions.lister)
-        imports += import_of(kind.expansions.namespace_lister)
+    imports += [(kind.module, [kind.class_name]) for kind in group.kinds]
     body = fill(
         "listers",
         api_version=group.api_version,
@@ -52,20 +48,9 @@ def _listers(group: GroupVersion, layout: Layout) -> Text:
 
 
 def _lister(kind: Kind) -> str:
-    expansions = kind.expansions
     template = "lister_namespaced" if kind.api.namespaced else "lister_cluster"
-    return fill(
-        "lister_expanded" if expansions.namespace_lister else template,
-        name=kind.class_name,
-        accessor=kind.accessor,
-        head=_lister_head(kind, "Lister", expansions.lister),
-        namespace_head=_lister_head(kind, "NamespaceLister", expansions.namespace_lister),
-    )
-
-
-def _lister_head(kind: Kind, what: str, expansion: str) -> str:
-    bases = [expansion.partition(":")[2]] if expansion else []
-    return call(f"class {kind.class_name}{what}", [*bases, f"Lister[{kind.class_name}]"], end=":")
+    head = call(f"class {kind.class_name}Lister", [f"Lister[{kind.class_name}]"], end=":")
+    return fill(template, name=kind.class_name, accessor=kind.accessor, head=head)
 
 
 def _informers(group: GroupVersion, layout: Layout) -> Text:

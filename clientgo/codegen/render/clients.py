@@ -73,7 +73,7 @@ def _clients(group: GroupVersion, layout: Layout) -> Text:
     classes = joined((_client(kind) for kind in group.kinds), blank_lines=2)
     imports: list[Import] = [("clientgo.typed.create", ["ClientGroup"])]
     for kind in group.kinds:
-        for target in (f"{kind.module}:{kind.class_name}", kind.expansions.client, *bodies_of(kind)):
+        for target in (f"{kind.module}:{kind.class_name}", kind.client_base, *bodies_of(kind)):
             imports += import_of(target)
     body = fill(
         "clients",
@@ -96,7 +96,7 @@ def _base(kind: Kind) -> str:
 
 
 def _client(kind: Kind) -> str:
-    name, base = kind.class_name, kind.expansions.client.partition(":")[2]
+    name, base = kind.class_name, kind.client_base.partition(":")[2]
     bases = [base] if base else []
     bases += [f"SubresourceClient[{name}]"] if kind.methods else []
     head = call(f"class {name}Client", [*bases, f"{_base(kind)}[{name}]"], end=":")

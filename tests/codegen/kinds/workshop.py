@@ -1,4 +1,4 @@
-"""Kind with additional client methods, and with expansion classes for its client and listers."""
+"""Kind with additional client methods."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Generated clients and listers with subresource methods and handwritten expansion classes."""
+"""Generated clients with subresource methods."""
 
 import importlib
 import sys
@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from clientgo.cache.store import NAMESPACE_INDEX, Indexer, by_namespace
 from clientgo.codegen.__main__ import main
 from clientgo.errors import BadRequest, MethodNotAllowed
 from clientgo.meta import ObjectMeta
@@ -19,15 +18,13 @@ from clientgo.testing.actions import Action
 from clientgo.testing.source import FakeWatcher
 from clientgo.typed.scale import Scale, ScaleSpec
 from tests.codegen.generating import generate, importable
-from tests.codegen.kinds.workshop import Hall, Machine, MachineSpec, Repair
-
-EXPANSIONS = "tests.codegen.kinds.workshop_expansions"
+from tests.codegen.kinds.workshop import Machine, MachineSpec, Repair
 
 
 @pytest.fixture(scope="module")
 def generated_package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("workshop")
-    generate(folder, "workshop", more=("--expansions", EXPANSIONS), package="made_workshop")
+    generate(folder, "workshop", package="made_workshop")
     with importable(folder, "made_workshop"):
         yield "made_workshop"
 
@@ -134,50 +131,6 @@ def test_fake_without_a_reactor_rejects_subresource_calls(fake: Any) -> None:
         fake.workshop_v1.machines("ns").list_repairs("m")
     with pytest.raises(MethodNotAllowed, match="the fake does not support machines/repairs"):
         fake.workshop_v1.machines("ns").watch_repairs("m")
-
-
-@pytest.mark.feature("D-13", "B-LIS-05", "A-43", "D-12")
-def test_listers_inherit_expansion_methods(generated_package: str) -> None:
-    listers = importlib.import_module(f"{generated_package}.listers.workshop_v1")
-    indexer: Indexer[Machine] = Indexer({NAMESPACE_INDEX: by_namespace})
-    indexer.replace([machine("a", 2), machine("b", 3), machine("c", 9, "other")])
-    lister = listers.MachineLister(indexer)
-    assert lister.speeds() == {"ns/a": 2, "ns/b": 3, "other/c": 9}
-    assert lister.machines("ns").fastest() == machine("b", 3)
-    assert lister.machines("ns").get("a") == machine("a", 2)
-    halls: Indexer[Hall] = Indexer()
-    halls.replace([Hall(ObjectMeta(name="north"))])
-    assert listers.HallLister(halls).names() == ["north"]
-
-
-@pytest.mark.feature("D-08")
-def test_clients_inherit_expansion_methods(fake: Any) -> None:
-    machines = fake.workshop_v1.machines("ns")
-    for each in (machine("a"), machine("b", 2)):
-        machines.create(each)
-    assert machines.fast() == [machine("b", 2)]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("class BoatListerExpansion: ...", "no kind found for BoatListerExpansion: name it after a kind"),
-        ("class HallNamespaceListerExpansion: ...", "Hall is cluster-scoped: use HallListerExpansion"),
-        ("class Helper: ...", "no expansion class found: name it FooExpansion, FooListerExpansion"),
-        ("class (:", "syntax error: "),
-    ],
-)
-def test_invalid_expansion_class_is_reported_with_its_line(
-    tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, expected: str
-) -> None:
-    (tmp_path / "mine.py").write_text(f"{text}\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    options = ["--output-package", "generated_package", "--root", str(tmp_path / "out"), "--expansions", "mine"]
-    assert main(["--input-module", "tests.codegen.kinds.workshop", *options]) == 2
-    error = capsys.readouterr().err
-    assert "mine.py:1: " in error
-    assert expected in error
-    assert not (tmp_path / "out").exists()
 
 
 METHODS = """

@@ -76,8 +76,7 @@ def test_pyright_accepts_generated_code_and_reports_its_misuse(tmp_path: Path) -
     program = shutil.which("basedpyright", path=str(Path(sys.executable).parent)) or shutil.which("basedpyright")
     if program is None:
         pytest.skip("basedpyright is not installed")
-    more = ("--expansions", "tests.codegen.kinds.workshop_expansions", "--from-crd", str(CREDENTIALS))
-    generate(tmp_path, *KINDS, more=more)
+    generate(tmp_path, *KINDS, more=("--from-crd", str(CREDENTIALS)))
     (tmp_path / "use.py").write_text(USE)
     config: dict[str, Any] = {
         "include": ["made", "use.py", str(ROOT / "generated"), str(ROOT / "clientgo/kubernetes")],
