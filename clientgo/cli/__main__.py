@@ -14,7 +14,7 @@ from pathlib import Path
 
 from clientgo.cli import creating
 from clientgo.cli.arguments import FURTHER, exit_code_of, parse, parser
-from clientgo.cli.completion import script
+from clientgo.errors import ConfigError
 from clientgo.servers import command
 from clientgo.version import VERSION
 
@@ -40,7 +40,11 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
 
 def completion(options: argparse.Namespace, _: Path) -> int:
     """Print the completion script of a shell."""
-    creating.say(script(options.shell, parser()))
+    try:
+        import shtab  # noqa: PLC0415  # optional: most users need it once
+    except ModuleNotFoundError as error:
+        raise ConfigError("completion scripts need the package shtab: pip install shtab") from error
+    creating.say(shtab.complete(parser(), options.shell))
     return 0
 
 
