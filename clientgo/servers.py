@@ -3,7 +3,7 @@
 An image of a controller contains no server, and another distribution can provide one.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
@@ -13,8 +13,8 @@ from clientgo.clock import Clock
 from clientgo.commandline import flag
 from clientgo.errors import ConfigError
 
-COMMANDS, SERVERS, SCHEMAS = "clientgo.commands", "clientgo.servers", "clientgo.schemas"
-"""Groups of entry points: `Command`, `ServerFactory` and `SchemaChecks`."""
+COMMANDS, SERVERS = "clientgo.commands", "clientgo.servers"
+"""Groups of entry points: `Command` and `ServerFactory`."""
 
 INSTALL_BESIDE = "install {} from where clientgo came from: the wheel beside its own, or a folder of its checkout"
 """Advice for a distribution of this project: its name alone would be looked up on a public index, where it is free."""
@@ -219,16 +219,6 @@ class ServerFactory(Protocol):
         """Return a server that has not been started."""
 
 
-class SchemaChecks(Protocol):
-    """Validation as by an API server, of what a CustomResourceDefinition contains."""
-
-    def pattern_error(self, pattern: str) -> str:
-        """Return why a pattern is not in RE2 syntax, or ""."""
-
-    def default_errors(self, schema: dict[str, Any], default: Any) -> Iterable[str]:
-        """Return the errors of a default by its structural schema."""
-
-
 def command(name: str, distribution: str) -> Command:
     """Return a command of another distribution of this project.
 
@@ -245,15 +235,6 @@ def server_factory() -> ServerFactory:
         NotInstalled: no distribution provides it.
     """
     return cast(ServerFactory, _provided(SERVERS, "bundled", "the API server", _SERVER))
-
-
-def schema_checks() -> SchemaChecks:
-    """Return the checks of schemas.
-
-    Raises:
-        NotInstalled: no distribution provides them.
-    """
-    return cast(SchemaChecks, _provided(SCHEMAS, "bundled", "the API server", _SERVER))
 
 
 def _provided(group: str, name: str, what: str, distribution: str) -> Any:

@@ -69,10 +69,12 @@ def _run(runs: Sequence[tuple[argparse.Namespace, set[str]]]) -> int:
             combined.texts |= output.texts
             combined.folders += output.folders
             combined.patched |= output.patched
-            combined.warnings += output.warnings
     except NoHeader as error:
         return complain([str(error)])
-    return complain(problems) if problems else finish(combined, runs[0][0])
+    if problems:
+        return complain(problems)
+    complain(problems.warnings)
+    return finish(combined, runs[0][0])
 
 
 def _output(options: argparse.Namespace, generators: set[str], problems: Problems) -> Output:

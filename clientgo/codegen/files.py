@@ -168,7 +168,6 @@ class Output:
     folders: list[Path] = field(default_factory=list)
     """Folders of generated files, from which stale ones are removed."""
     patched: dict[Path, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
 
     def add_modules(self, texts: Iterable[Text], root: Path) -> None:
         """Add modules with their headers."""
@@ -192,7 +191,6 @@ def finish(output: Output, options: argparse.Namespace) -> int:
     wrong = list(faults({str(file): text for file, text in output.texts.items() if file.suffix == ".py"}))
     if wrong:
         return complain(wrong)
-    complain(output.warnings)
     texts = {**output.texts, **output.patched}
     try:
         stale = stale_files(output.folders, output.texts, output.header)

@@ -36,7 +36,9 @@ def generate(options: argparse.Namespace, generators: set[str], problems: Proble
     check_foreign(
         own_kinds, foreign, problems, needed=bool(generators - {"rbac", "webhook"} or not options.declarations)
     )
-    output = Output(header_of(options), warnings=[warning for kind in foreign for warning in warnings_about(kind)])
+    for warning in (warning for kind in foreign for warning in warnings_about(kind)):
+        problems.warn(warning)
+    output = Output(header_of(options))
     if generators & set(SUBPACKAGES) and options.output_package is not None and not problems:
         _add_modules(
             output, options, generators, list(_modules(options, generators, own_kinds, foreign, problems)), problems

@@ -13,10 +13,11 @@ _LONGEST = 2000
 
 
 class Problems:
-    """Errors in the form `file:line: error: fix`."""
+    """Errors in the form `file:line: error: fix`, and warnings."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int, str], None] = {}
+        self._warnings: dict[str, None] = {}
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -27,6 +28,15 @@ class Problems:
             shown_text(f"{file}:{line or ''}{': ' if line else ' '}{message}")
             for file, line, message in sorted(self._found)
         )
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings, each once."""
+        return list(self._warnings)
+
+    def warn(self, message: str) -> None:
+        """Warn the user; a repeated warning is ignored."""
+        self._warnings[message] = None
 
     def at_class(self, cls: type[Any], message: str) -> None:
         """Report an error about a class."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from clientgo.codegen.crd.checks import check_version
+from clientgo.codegen.crd.dryrun import Definition, check_definition
 from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.model import non_empty
@@ -36,9 +36,13 @@ def crds(
     for kind in kinds:
         if kind.kind.api.crd:
             resources.setdefault((kind.kind.api.group, kind.kind.api.plural), []).append(kind)
+    definitions = {name: _definition(members, maker, problems) for name, members in sorted(resources.items())}
+    if not problems:  # of others a server would report the consequences
+        for definition in definitions.values():
+            check_definition(definition, problems)
     return {
-        f"{group}_{plural}.yaml": ([_manifest(members, maker, problems)], [kind.kind.source for kind in members])
-        for (group, plural), members in sorted(resources.items())
+        f"{group}_{plural}.yaml": ([definition.manifest], [kind.kind.source for kind in resources[group, plural]])
+        for (group, plural), definition in definitions.items()
     }
 
 
@@ -52,18 +56,24 @@ def whole_schema(maker: SchemaMaker, cls: type[Any]) -> Schema:
     return copied
 
 
-def _manifest(members: list[OwnKind], maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
-    stored = next((member for member in members if member.kind.api.storage), members[0]).kind.api
+def _definition(members: list[OwnKind], maker: SchemaMaker, problems: Problems) -> Definition:
+    stored = next((member for member in members if member.kind.api.storage), members[0])
+    members = sorted(members, key=lambda member: member.kind.api.version)
+    versions = [_version(member, maker, problems) for member in members]
+    classes = {index: member.cls for index, member in enumerate(members)}
+    return Definition(_manifest(stored.kind.api, versions), classes, stored.cls)
+
+
+def _manifest(stored: ApiType, versions: list[dict[str, Any]]) -> dict[str, Any]:
     metadata = {
         "name": f"{stored.plural}.{stored.group}",
         "annotations": dict(sorted(stored.annotations)),
         "labels": dict(sorted(stored.labels)),
     }
-    members = sorted(members, key=lambda member: member.kind.api.version)
     spec: dict[str, Any] = {"group": stored.group, "names": _names(stored), "scope": stored.scope}
     if stored.conversion is not None:
         spec["conversion"] = _conversion(stored.conversion)
-    spec["versions"] = [_version(member, maker, problems) for member in members]
+    spec["versions"] = versions
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -120,10 +130,10 @@ def _names(api: ApiType) -> dict[str, Any]:
 
 def _version(kind: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
     api, schema = kind.kind.api, whole_schema(maker, kind.cls)
+    _check_paths(kind, schema, problems)
     subresources: dict[str, Any] = {"status": {}} if api.status else {}
     if api.scale is not None:
         subresources["scale"] = to_builtins(api.scale)
-    check_version(kind, schema, problems)
     optional = {
         "deprecated": api.deprecated,
         "deprecationWarning": api.deprecation_warning,
@@ -133,6 +143,30 @@ def _version(kind: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str,
         "subresources": subresources,
     }
     return {"name": api.version, "served": api.served, "storage": api.storage, **non_empty(optional)}
+
+
+def _check_paths(kind: OwnKind, schema: Schema, problems: Problems) -> None:
+    """Report unknown fields in the paths of columns and of the scale subresource, which a server accepts."""
+    api, name = kind.kind.api, kind.cls.__name__
+    paths = [column.json_path for column in api.columns]
+    if api.scale is not None:
+        paths += [api.scale.spec_path, api.scale.status_path, api.scale.selector_path]
+    for path in paths:
+        if missing := _missing(schema, path):
+            problems.at_class(kind.cls, f"{name}: path not found: {path} ({name} has no {missing})")
+
+
+def _missing(schema: Schema, path: str) -> str:
+    """Return the unknown part of a plain path such as `.spec.replicas`; other paths are not validated."""
+    current = schema
+    for part in path.removeprefix(".").split("."):
+        properties = current.get("properties")
+        if properties is None or not part.isidentifier():
+            return ""
+        if part not in properties:
+            return part
+        current = properties[part]
+    return ""
 
 
 def top_schema(schema: Schema) -> Schema:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from clientgo.codegen.crd.checks import check_version
+from clientgo.codegen.crd.dryrun import Definition, check_definition
 from clientgo.codegen.crd.manifest import whole_schema
 from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind
@@ -29,31 +29,34 @@ def _patched(path: Path, kinds: Sequence[OwnKind], maker: SchemaMaker, problems:
     try:
         text = path.read_text(encoding="utf-8")
         read_yaml(text)  # enforces limits before composing
-        documents = [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
+        documents = list(yaml.compose_all(text, yaml.SafeLoader))
     except (OSError, UnicodeDecodeError) as error:
         problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
         return ""
     except InvalidYAML as error:
         problems.at_module(str(path), error.line, f"invalid YAML: {error}")
         return ""
-    occurrences = [occurrence for document in documents for occurrence in _places(document, kinds)]
-    if not occurrences:
+    found = [list(_places(document, kinds)) for document in documents]
+    if not any(found):
         problems.at_module(str(path), 1, "no kind of the input found: give its module with --input-module")
     # From last to first, so that the positions of earlier ones stay valid.
-    for kind, version in reversed(occurrences):
+    for _, kind, version in reversed([occurrence for occurrences in found for occurrence in occurrences]):
         parent = _value(version, "schema")
         schema = _value(parent, _KEY)
         if not isinstance(parent, yaml.MappingNode) or schema is None:
             line = version.start_mark.line + 1
             problems.at_module(str(path), line, "the version has no schema: add `schema: {openAPIV3Schema: {}}` here")
             continue
-        new_schema = whole_schema(maker, kind.cls)
-        check_version(kind, new_schema, problems)
-        text = _replaced(text, parent, schema, new_schema)
+        text = _replaced(text, parent, schema, whole_schema(maker, kind.cls))
+    for manifest, occurrences in zip(read_yaml(text), found, strict=True):
+        classes = {index: kind.cls for index, kind, _ in occurrences}
+        if classes and not problems:
+            check_definition(Definition(manifest, classes, next(iter(classes.values())), str(path)), problems)
     return text
 
 
-def _places(document: yaml.Node, kinds: Sequence[OwnKind]) -> Iterator[tuple[OwnKind, yaml.Node]]:
+def _places(document: yaml.Node, kinds: Sequence[OwnKind]) -> Iterator[tuple[int, OwnKind, yaml.Node]]:
+    """Yield the versions in a document that are among the kinds, with their index."""
     spec = _value(document, "spec")
     name = (_scalar(spec, "group"), _scalar(_value(spec, "names"), "kind"))
     versions = _value(spec, "versions")
@@ -62,10 +65,10 @@ def _places(document: yaml.Node, kinds: Sequence[OwnKind]) -> Iterator[tuple[Own
     kinds_by_version = {
         kind.kind.api.version: kind for kind in kinds if (kind.kind.api.group, kind.kind.api.kind) == name
     }
-    for version in versions.value:
+    for index, version in enumerate(versions.value):
         kind = kinds_by_version.get(_scalar(version, "name"))
         if kind is not None:
-            yield kind, version
+            yield index, kind, version
 
 
 def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:

@@ -21,7 +21,6 @@ from clientgo.codegen.crd.builtinfacts import (
 )
 from clientgo.codegen.crd.constraints import apply_constraints
 from clientgo.codegen.crd.rules import choice_rules, kept
-from clientgo.codegen.crd.serverchecks import default_errors
 from clientgo.codegen.inputs.fields import Member, members
 from clientgo.codegen.problems import Problems
 from clientgo.meta.classes.check import is_built_in
@@ -151,7 +150,6 @@ class SchemaMaker:
             if "type" in schema or member.hint is Any:  # any other type has been rejected itself
                 self._complain(position, f"invalid default: {default}")
         elif default is not msgspec.UNSET:
-            self._complain(position, *default_errors(schema, default))
             schema["default"] = default
         return schema
 

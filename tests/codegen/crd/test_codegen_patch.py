@@ -47,7 +47,9 @@ TAIL = """
 FLOW = """\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-spec: {group: fleet.example.com, names: {kind: Harbour}, versions: [{name: v1, schema: {openAPIV3Schema: {}}}]}
+metadata: {name: harbours.fleet.example.com}
+spec: {group: fleet.example.com, names: {kind: Harbour, plural: harbours}, scope: Cluster, versions: [{name: v1, served:
+    true, storage: true, schema: {openAPIV3Schema: {}}}]}
 """
 
 
@@ -109,9 +111,14 @@ def test_verify_shows_the_patch_and_writes_nothing(tmp_path: Path, capsys: Any) 
         pytest.param("a: [", "crd.yaml:1: invalid YAML: ", id="no YAML"),
         pytest.param("kind: Other", "crd.yaml:1: no kind of the input found: give its module", id="another kind"),
         pytest.param(
-            FLOW.replace("schema: {openAPIV3Schema: {}}", "served: true"),
-            "crd.yaml:3: the version has no schema: add `schema: {openAPIV3Schema: {}}` here",
+            FLOW.replace(", schema: {openAPIV3Schema: {}}", ""),
+            "crd.yaml:4: the version has no schema: add `schema: {openAPIV3Schema: {}}` here",
             id="no schema",
+        ),
+        pytest.param(
+            FLOW.replace("Cluster", "Clusters"),
+            'crd.yaml: spec.scope: Unsupported value: "Clusters": supported values: ',
+            id="error beside the schema",
         ),
     ],
 )

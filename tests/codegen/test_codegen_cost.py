@@ -13,7 +13,7 @@ from tests.codegen.generating import generate
 
 pytestmark = pytest.mark.e2e
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 KIND = """
 @api_type(group="g{group}.example.com", version="v1", kind="Kind{number}", columns=(Column("A", "string", ".spec.a"),))
 @dataclass(frozen=True, slots=True)
