@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
 from clientgo import log
 from clientgo.flags import Address, address, amount, finite, integer, natural, parse_bool, positive, seconds
+from clientgo.log.values import one_line
 
 _FLAG = "flag"
 
@@ -57,20 +58,34 @@ _SETTINGS: Mapping[type, Mapping[str, Any]] = {
 """Settings of a flag by the type of its default."""
 
 
+class _OneLineParser(argparse.ArgumentParser):
+    """Parser whose errors are one line, also about arguments of several."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(one_line(message))
+
+
 class FlagParser(Generic[D]):
     """Parser of a command line into a dataclass of flags; invalid flags exit the program with its usage.
 
-    An instance in place of the class changes the defaults.
+    An instance in place of the class changes the defaults; `usage` replaces the usage, `argparse.SUPPRESS` omits it.
     """
 
     def __init__(
-        self, options: type[D] | D, *, prog: str, description: str, environ: Mapping[str, str] = os.environ
+        self,
+        options: type[D] | D,
+        *,
+        prog: str,
+        description: str,
+        usage: str | None = None,
+        environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._defaults = options() if isinstance(options, type) else options
         self._environ = environ
         self._actions: dict[str, argparse.Action] = {}
-        self._parser = argparse.ArgumentParser(
+        self._parser = _OneLineParser(
             prog=prog,
+            usage=usage,
             description=description,
             allow_abbrev=False,
             formatter_class=lambda prog: argparse.HelpFormatter(prog, width=_columns(environ) - 2),

@@ -3,7 +3,6 @@
 Files with this command's header that are no longer generated are removed; files without the header are never changed.
 """
 
-import argparse
 import ast
 import difflib
 import sys
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from clientgo.codegen.options import CodegenOptions
 from clientgo.codegen.problems import reason_of, shown_text
 from clientgo.codegen.render.collisions import distinct
 from clientgo.codegen.render.source import escaped
@@ -140,7 +140,7 @@ class NoHeader(ValueError):
     """The boilerplate cannot be read, or has lines that are not comments."""
 
 
-def header_of(options: argparse.Namespace) -> Header:
+def header_of(options: CodegenOptions) -> Header:
     """Return the header for the options.
 
     Raises:
@@ -186,7 +186,7 @@ class Output:
         return self.texts.keys() | self.patched.keys()
 
 
-def finish(output: Output, options: argparse.Namespace) -> int:
+def finish(output: Output, options: CodegenOptions) -> int:
     """Write or verify the output, and return the exit code."""
     wrong = list(faults({str(file): text for file, text in output.texts.items() if file.suffix == ".py"}))
     if wrong:

@@ -1,6 +1,5 @@
 """A run of the generator: reads the inputs and returns the contents of files."""
 
-import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -14,7 +13,7 @@ from clientgo.codegen.inputs.crds import ForeignKind, check_foreign, read_defini
 from clientgo.codegen.inputs.declarations import check_declarations, read_declarations
 from clientgo.codegen.inputs.openapi import read_documents
 from clientgo.codegen.manifests import openapi_files, role_files, webhook_files
-from clientgo.codegen.options import FOLDERS, SUBPACKAGES
+from clientgo.codegen.options import FOLDERS, SUBPACKAGES, CodegenOptions
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.rbac import built_in_kinds
 from clientgo.codegen.render.applyconfigurations import apply_texts
@@ -25,12 +24,13 @@ from clientgo.codegen.render.thirdparty import foreign_groups, warnings_about
 from clientgo.meta.scheme import ApiType
 
 
-def generate(options: argparse.Namespace, generators: set[str], problems: Problems) -> Output:
+def generate(options: CodegenOptions, problems: Problems) -> Output:
     """Return the output for the options; invalid if anything is reported to `problems`.
 
     Raises:
         NoHeader: the header cannot be read.
     """
+    generators, package = options.selected, options.output_package
     own_kinds = read_modules(options.input, problems)
     foreign = [*read_definitions(options.from_crd, problems), *read_documents(options.from_openapi, problems)]
     check_foreign(
@@ -39,10 +39,8 @@ def generate(options: argparse.Namespace, generators: set[str], problems: Proble
     for warning in (warning for kind in foreign for warning in warnings_about(kind)):
         problems.warn(warning)
     output = Output(header_of(options))
-    if generators & set(SUBPACKAGES) and options.output_package is not None and not problems:
-        _add_modules(
-            output, options, generators, list(_modules(options, generators, own_kinds, foreign, problems)), problems
-        )
+    if generators.intersection(SUBPACKAGES) and package is not None and not problems:
+        _add_modules(output, options, package, list(_modules(options, package, own_kinds, foreign, problems)), problems)
     declared = read_declarations(options.declarations, problems)
     check_declarations(
         declared,
@@ -79,28 +77,28 @@ def _plurals(kinds: Iterable[ApiType]) -> dict[str, set[str]]:
 
 
 def _add_modules(
-    output: Output, options: argparse.Namespace, generators: set[str], texts: Sequence[Text], problems: Problems
+    output: Output, options: CodegenOptions, package: str, texts: Sequence[Text], problems: Problems
 ) -> None:
-    folders = {part for name in generators & set(SUBPACKAGES) for part in SUBPACKAGES[name]}
-    package = f"{options.output_package}."
-    selected = [text for text in texts if f"{text.module}.".removeprefix(package).partition(".")[0] in (*folders, "")]
+    folders = {part for name in options.selected.intersection(SUBPACKAGES) for part in SUBPACKAGES[name]}
+    prefix = f"{package}."
+    selected = [text for text in texts if f"{text.module}.".removeprefix(prefix).partition(".")[0] in (*folders, "")]
     for name, count in Counter(text.module for text in selected).items():
         if count > 1:
             problems.at_module(name, 0, "duplicate module for two groups: put them into separate outputs")
     output.add_modules(selected, options.root)
-    output.folders += [options.root / options.output_package.replace(".", "/") / folder for folder in folders]
+    output.folders += [options.root / package.replace(".", "/") / folder for folder in folders]
 
 
 def _modules(
-    options: argparse.Namespace,
-    generators: set[str],
+    options: CodegenOptions,
+    package: str,
     own_kinds: Sequence[OwnKind],
     foreign: Sequence[ForeignKind],
     problems: Problems,
 ) -> Iterator[Text]:
     """Yield the modules of the package, of all generators but `openapi`, and of that if it is wanted."""
-    layout = Layout(package=options.output_package, beside_runtime=(options.root / "clientgo").is_dir())
-    groups = list(foreign_groups(foreign, (each.kind.api.group for each in own_kinds), options.output_package))
+    layout = Layout(package=package, beside_runtime=(options.root / "clientgo").is_dir())
+    groups = list(foreign_groups(foreign, (each.kind.api.group for each in own_kinds), package))
     if groups:
         sources = tuple(sorted({kind.source for group in groups for kind in group.kinds}))
         body = fill("package", doc="Types of third-party kinds.")
@@ -109,6 +107,6 @@ def _modules(
     theirs = [kind for group in groups for kind in group.kinds]
     yield from render([*(each.kind for each in own_kinds), *theirs], layout)
     yield from apply_texts({each.kind: each.cls for each in own_kinds}, groups, layout)
-    if "openapi" in generators:
+    if "openapi" in options.selected:
         schemas = published_schemas(foreign, theirs, problems)
         yield from openapi_texts(own_kinds, schemas, layout, problems, allow_floats=options.allow_floats)

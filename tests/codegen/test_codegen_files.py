@@ -1,6 +1,5 @@
 """Writing of generated files: all or none, and only valid Python."""
 
-import argparse
 import ast
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from clientgo.codegen.__main__ import main
 from clientgo.codegen.files import ForeignFile, Header, Output, difference, faults, finish, stale_files, write_all
+from clientgo.codegen.options import CodegenOptions
 from clientgo.codegen.render.source import docstring, quoted
 from tests.codegen.generating import CREDENTIALS
 
@@ -125,7 +125,7 @@ def test_invalid_python_and_duplicate_names_are_reported(text: str, expected: st
 
 
 def test_nothing_is_written_if_one_module_does_not_compile(tmp_path: Path, capsys: Any) -> None:
-    options = argparse.Namespace(verify=False, root=tmp_path, command="make generate")
+    options = CodegenOptions(root=tmp_path, command="make generate")
     texts = {tmp_path / "fine.py": "A = 1\n", tmp_path / "broken.py": "A = (\n", tmp_path / "a.yaml": "A = (\n"}
     assert finish(Output(Header("", "make generate"), texts, [tmp_path]), options) == 2
     error = capsys.readouterr().err

@@ -1,6 +1,5 @@
 """Generation of `clientgo.kubernetes` and its fake clientset from one release of the official client."""
 
-import argparse
 from collections.abc import Iterator
 
 from clientgo.codegen.builtin.groups import CLIENT_BASES, METHODS, OFFICIAL_VERSION, installed_release, plain_name
@@ -8,6 +7,7 @@ from clientgo.codegen.builtin.modules import apply_module, type_module
 from clientgo.codegen.builtin.survey import Survey, survey
 from clientgo.codegen.files import Output, header_of
 from clientgo.codegen.model import Kind, Method
+from clientgo.codegen.options import CodegenOptions
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.render.applyconfigurations import package_text
 from clientgo.codegen.render.clients import render
@@ -42,7 +42,7 @@ LAYOUT = Layout(
 )
 
 
-def generate_builtin(options: argparse.Namespace, problems: Problems) -> Output:
+def generate_builtin(options: CodegenOptions, problems: Problems) -> Output:
     """Return the files of the package, or report a problem if another release of the official client is installed.
 
     Raises:

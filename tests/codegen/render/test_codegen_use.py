@@ -192,7 +192,8 @@ def test_input_file_without_kinds_is_rejected(
 def test_missing_input_and_duplicate_kinds_are_rejected(tmp_path: Path, capsys: Any) -> None:
     assert main(["--output-package", "made", "--root", str(tmp_path)]) == 2
     assert "no input: give --input-module, --from-crd or --from-openapi" in capsys.readouterr().err
-    twice = ["--from-crd", str(CREDENTIALS), "--from-crd", str(CREDENTIALS)]
+    (copy := tmp_path / "copy.yaml").write_text(CREDENTIALS.read_text())
+    twice = ["--from-crd", str(CREDENTIALS), "--from-crd", str(copy)]
     assert main([*twice, "--output-package", "made", "--root", str(tmp_path)]) == 2
     assert "Kind=Credential is already defined in credentials.yaml" in capsys.readouterr().err
 
