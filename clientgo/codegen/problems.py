@@ -8,6 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from clientgo.log.values import one_line
+
 _LONGEST = 2000
 """Limit of the length of a message; quoted input may be of any length."""
 
@@ -124,7 +126,7 @@ def reason_of(error: OSError | UnicodeDecodeError) -> str:
 
 def shown_text(text: str) -> str:
     """Return a message on one line, with unprintable characters escaped, and limited in length."""
-    flat = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+    flat = one_line(text)
     return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST]}…"
 
 
