@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from clientgo.meta.codec import ObjectList, UnexpectedObject
+from clientgo.meta.listitems import is_table
 from clientgo.meta.listwatch import at_least
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, GroupVersionKind, ObjectMeta
@@ -20,19 +21,11 @@ from clientgo.meta.scheme import ApiType
 
 T = TypeVar("T", bound=ApiObject)
 
-TABLE_GROUPS = ("meta.k8s.io/v1", "meta.k8s.io/v1beta1")
-"""API versions of the tables that the server prepares for kubectl."""
-
 RejectReason = Callable[[Any], str]
 """Returns the reason why an object cannot be cached; empty if it can."""
 
 LastMetadata = Callable[[ObjectName], ObjectMeta | None]
 """Returns the metadata of an object as last received, including objects that could not be decoded."""
-
-
-def is_table(api_version: str, kind: str) -> bool:
-    """Return True for a table that the server prepares for kubectl."""
-    return kind == "Table" and api_version in TABLE_GROUPS
 
 
 def describe(kind: type) -> str:

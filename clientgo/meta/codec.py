@@ -9,7 +9,7 @@ separately and the others are returned.
 import dataclasses
 import functools
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import msgspec
@@ -23,10 +23,11 @@ from clientgo.meta.classes.wire import MAKING, to_wire, wire_type
 from clientgo.meta.jsonvalues import Unencodable as Unencodable
 from clientgo.meta.jsonvalues import decode_hook, encode_struct
 from clientgo.meta.jsonvalues import encode_value as encode_value
+from clientgo.meta.listitems import RawList, is_table, split_list
 from clientgo.meta.objects import ApiObject, ListMeta, ObjectMeta, with_tuples
 from clientgo.meta.readonly import protect
 from clientgo.meta.scheme import api_of
-from clientgo.meta.shallow_json import names_alone, raw_list, reason
+from clientgo.meta.shallow_json import names_alone, reason
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -91,9 +92,7 @@ class Codec(Generic[T]):
         check_class(cls)
         self._wire: Any = wire_type(cls)
         self._same = self._wire is cls
-        page = _page_of(self.api.kind, self._wire)
         self._decoder: Any = msgspec.json.Decoder(self._wire, dec_hook=decode_hook)
-        self._page: Any = msgspec.json.Decoder(page, dec_hook=decode_hook)
         protect(cls)
         # For its side effect: msgspec has inspected the class, so that any thread may call `_own`.
         msgspec.json.Decoder(cls, dec_hook=decode_hook)
@@ -112,25 +111,41 @@ class Codec(Generic[T]):
         except BaseException as error:  # noqa: BLE001  # the class's own `__post_init__` may raise anything
             return self._salvage(data, error)
 
-    @without_collection()
     def decode_list(self, data: bytes) -> ObjectList[T]:
         """Decode a page of a list; report items that cannot be decoded in its `undecodable`.
 
         Raises:
             Undecodable: `data` is not a list, or a Table for kubectl.
         """
+        return self.decode_items(self.split_list(data))
+
+    def split_list(self, data: bytes) -> RawList:
+        """Split a page of a list into undecoded items.
+
+        Raises:
+            Undecodable: `data` is not a list, or a Table for kubectl.
+        """
+        kind = f"{self.api.kind}List" if self.api.kind else f"{self.api.plural} list"
         try:
-            page = self._page.decode(data)
-            if page.kind != "Table":
-                items = page.items
-                if not self._same:
-                    items = [_convert(item, self.cls, from_attributes=True) for item in items]
-                return ObjectList(page.metadata, items)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # noqa: BLE001  # as in `decode`
-            return self._one_by_one(data)
-        raise self._not_a_list("the server sent a Table")
+            page = split_list(data)
+        except _UNREADABLE as error:
+            raise Undecodable(kind, ObjectMeta(), reason(error)) from error
+        if is_table(page.api_version, page.kind):
+            raise Undecodable(kind, ObjectMeta(), f"it is a table ({page.api_version})")
+        return page
+
+    @without_collection()
+    def decode_items(self, page: RawList) -> ObjectList[T]:
+        """Decode the items of a list, each alone; report those that cannot be decoded in its `undecodable`."""
+        decode_item = self._item_decoder(page)
+        items: list[T] = []
+        bad: list[Undecodable] = []
+        for raw in page.items or ():
+            try:
+                items.append(decode_item(raw))
+            except Undecodable as error:
+                bad.append(error)
+        return ObjectList(page.metadata or ListMeta(), items, tuple(bad))
 
     def encode(self, obj: T) -> bytes:
         """Encode `obj` with its apiVersion and kind; it may be a model of the official client.
@@ -186,24 +201,9 @@ class Codec(Generic[T]):
             raise Undecodable(self.api.kind, identity(data), reason(error)) from first
         return obj
 
-    def _one_by_one(self, data: bytes) -> ObjectList[T]:
-        try:
-            page = raw_list(data)
-        except _UNREADABLE as error:
-            raise self._not_a_list(reason(error)) from error
-        if page.kind == "Table":
-            raise self._not_a_list("the server sent a Table")
-        items: list[T] = []
-        bad: list[Undecodable] = []
-        for raw in page.items or ():
-            try:
-                items.append(self.decode(raw))
-            except Undecodable as error:
-                bad.append(error)
-        return ObjectList(page.metadata or ListMeta(), items, tuple(bad))
-
-    def _not_a_list(self, cause: str) -> Undecodable:
-        return Undecodable(f"{self.api.kind}List", ObjectMeta(), cause)
+    def _item_decoder(self, page: RawList) -> Callable[[msgspec.Raw], T]:
+        del page
+        return self.decode
 
 
 def _located(obj: object, error: msgspec.ValidationError) -> Unencodable:
@@ -213,16 +213,6 @@ def _located(obj: object, error: msgspec.ValidationError) -> Unencodable:
     except Unencodable as located:
         return located
     return Unencodable("", text_of(error))
-
-
-def _page_of(kind: str, item: Any) -> type[msgspec.Struct]:
-    # With the kind, because a Table has no items and would read as an empty list: a cache would drop all objects.
-    fields: list[tuple[str, Any, Any]] = [
-        ("kind", Any, ""),
-        ("metadata", ListMeta, ListMeta()),
-        ("items", list[item], msgspec.field(default_factory=list)),
-    ]
-    return msgspec.defstruct(f"{kind}Page", fields, frozen=True)
 
 
 _CODECS: dict[type, Codec[Any]] = {}

@@ -11,37 +11,12 @@ It does not validate: brackets are counted, not paired, and values are not parse
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import msgspec
 
 from clientgo.internal.callbacks import describe_error, text_of
-from clientgo.meta.objects import ListMeta
 
-_TOP = ("apiVersion", "kind", "metadata")
 _NAMES = ("name", "namespace", "uid", "resourceVersion")
-
-
-class RawList(msgspec.Struct, frozen=True):
-    """A page of a list with undecoded items."""
-
-    api_version: Any = msgspec.field(default="", name="apiVersion")
-    kind: Any = ""
-    metadata: ListMeta | None = None
-    items: tuple[msgspec.Raw, ...] | None = ()
-
-
-_LIST = msgspec.json.Decoder(RawList)
-
-
-def raw_list(data: bytes) -> RawList:
-    """Decode a page of a list with items of any depth; raise msgspec's errors if it is not a list."""
-    try:
-        return _LIST.decode(data)
-    except RecursionError:
-        raw_members = members(data)
-    page = _LIST.decode(_only(raw_members, _TOP))
-    return msgspec.structs.replace(page, items=tuple(map(msgspec.Raw, elements(raw_members.get("items", b"null")))))
 
 
 def reason(error: BaseException) -> str:
@@ -60,10 +35,11 @@ def names_alone(data: bytes) -> bytes:
         metadata = members(members(data).get("metadata", b"{}"))
     except msgspec.DecodeError:
         return b""
-    return b'{"metadata":%s}' % _only(metadata, _NAMES)
+    return b'{"metadata":%s}' % only(metadata, _NAMES)
 
 
-def _only(raw_members: Mapping[str, bytes], names: tuple[str, ...]) -> bytes:
+def only(raw_members: Mapping[str, bytes], names: tuple[str, ...]) -> bytes:
+    """Return an object with those of the undecoded members that have these names."""
     return b"{%s}" % b",".join(b'"%s":%s' % (name.encode(), raw_members[name]) for name in names if name in raw_members)
 
 

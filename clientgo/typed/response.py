@@ -13,18 +13,16 @@ from msgspec.structs import replace
 
 from clientgo.errors import ClientGoError
 from clientgo.internal.collector import without_collection
-from clientgo.meta.codec import Codec, ObjectList, Undecodable, UnexpectedObject, encode_value, identity
-from clientgo.meta.listparts import list_parts
+from clientgo.meta.codec import Codec, ObjectList, Undecodable, UnexpectedObject, identity
+from clientgo.meta.listitems import RawList, list_parts
 from clientgo.meta.objects import ObjectMeta
-from clientgo.meta.shallow_json import raw_list
 from clientgo.meta.typemeta import (
     AcceptedKinds,
     TypeMeta,
     accepted_kinds,
     check_response,
     invalid_response,
-    is_accepted,
-    type_meta,
+    other_kind,
 )
 from clientgo.rest.request import Request, Requester, open_stream, server_of
 
@@ -100,7 +98,7 @@ def fetch_list_parts(requester: Requester, request: Request, codec: Codec[T]) ->
     stream = open_stream(requester, request)
     try:
         for part in list_parts(stream):
-            yield decoder.decode(part.body, server, is_last=part.is_last)
+            yield decoder.decode(part, server)
     except ClientGoError as error:
         error.request = f"{request.method} {request.path}"
         raise
@@ -120,26 +118,48 @@ class _ListDecoder(Generic[T]):
         self._rejected: Undecodable | None = None
 
     @without_collection()
-    def decode(self, body: bytes, server: str, *, is_last: bool = True) -> ObjectList[T]:
-        """Return the objects; only the last part shows the list's kind, and whether all are of another kind."""
-        accepted, kind = self._accepted, self._codec.api.kind
-        if is_last:
-            check_response(body, accepted, server)
-        try:
-            body, rejected = _without_other_kinds(body, self._of_items, kind)
-            page = self._codec.decode_list(body)
-        except Undecodable as error:
-            raise invalid_response(accepted.text, f"an invalid list: {error.cause}", server) from error
+    def decode(self, part: bytes | RawList, server: str) -> ObjectList[T]:
+        """Return the objects of a list or its rest (JSON), or of a part before that.
+
+        Only the rest shows the list's kind, and whether all items are of another kind.
+        """
+        accepted, is_last = self._accepted, isinstance(part, bytes)
+        page = self._split(part, server) if isinstance(part, bytes) else part
+        page, rejected = self._without_other_kinds(page)
+        result = self._codec.decode_items(page)
         if self._needs_names:
-            page, nameless = _without_nameless(page, kind)
+            result, nameless = _without_nameless(result, self._codec.api.kind)
             rejected += nameless
-        self._has_objects |= bool(page.items or page.undecodable)
+        self._has_objects |= bool(result.items or result.undecodable)
         if rejected:
             self._rejected = self._rejected or rejected[0]
-            page = replace(page, undecodable=(*page.undecodable, *rejected))
+            result = replace(result, undecodable=(*result.undecodable, *rejected))
         if is_last and self._rejected is not None and not self._has_objects:
             raise invalid_response(accepted.text, f"a list of which {self._rejected.cause}", server)
+        return result
+
+    def _split(self, body: bytes, server: str) -> RawList:
+        accepted = self._accepted
+        check_response(body, accepted, server)
+        try:
+            page = self._codec.split_list(body)
+        except Undecodable as error:
+            raise invalid_response(accepted.text, f"an invalid list: {error.cause}", server) from error
+        if page.items is msgspec.UNSET and accepted.groups:  # its kind does not show that it is a list
+            raise invalid_response(accepted.text, "an invalid list: it has no items", server)
         return page
+
+    def _without_other_kinds(self, page: RawList) -> tuple[RawList, list[Undecodable]]:
+        """Return the list without its items of other kinds, and the errors for these."""
+        items: list[msgspec.Raw] = []
+        rejected: list[Undecodable] = []
+        for item in page.items or ():
+            if (other := other_kind(item, self._of_items)) is None:
+                items.append(item)
+            else:
+                cause = f"an item is of the kind {other}"
+                rejected.append(UnexpectedObject(self._codec.api.kind, identity(item), cause))
+        return (replace(page, items=items) if rejected else page), rejected
 
 
 def fetch_success(requester: Requester, request: Request, accepted: AcceptedKinds) -> None:
@@ -177,61 +197,6 @@ def _check_name(meta: Any, name: str | None, request: Request, accepted: Accepte
         raise invalid_response(
             f"{accepted.text} in the namespace {request.namespace!r}", f"one in {meta.namespace!r}", server
         )
-
-
-class _ItemHead(msgspec.Struct, gc=False):
-    api_version: str | None = msgspec.field(default=None, name="apiVersion")
-    kind: str | None = None
-
-
-class _Heads(msgspec.Struct, gc=False):
-    items: list[_ItemHead] | msgspec.UnsetType | None = msgspec.UNSET
-
-
-_HEADS = msgspec.json.Decoder(_Heads)
-
-
-def _without_other_kinds(body: bytes, accepted: AcceptedKinds, kind: str) -> tuple[bytes, list[Undecodable]]:
-    """Return the list without its items of other kinds, and the errors for these.
-
-    Raises:
-        Undecodable: it has no items, although its kind does not show that it is a list.
-    """
-    try:
-        heads = _HEADS.decode(body).items
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass  # an item is not an object, or nested too deep: each one is examined
-    else:
-        if heads is msgspec.UNSET and accepted.groups:
-            raise Undecodable(kind, ObjectMeta(), "it has no items")
-        # Items of built-in kinds have no kind, those of custom resources have one.
-        pairs = {(head.api_version, head.kind) for head in heads or ()}
-        if all(not name or is_accepted(_type_of(version, name), accepted) for version, name in pairs):
-            return body, []
-    return _examined(body, accepted, kind)
-
-
-def _type_of(api_version: str | None, kind: str) -> TypeMeta:
-    return TypeMeta(api_version.rpartition("/")[0] if api_version else None, kind)
-
-
-def _examined(body: bytes, accepted: AcceptedKinds, kind: str) -> tuple[bytes, list[Undecodable]]:
-    try:
-        page = raw_list(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return body, []  # not a list, which its decoder reports
-    items: list[msgspec.Raw] = []
-    rejected: list[Undecodable] = []
-    for item in page.items or ():
-        received = type_meta(item)
-        if received is None or not received.kind or is_accepted(received, accepted):
-            items.append(item)
-        else:
-            rejected.append(UnexpectedObject(kind, identity(item), f"an item is of the kind {received}"))
-    if not rejected:
-        return body, []
-    head = {"apiVersion": page.api_version, "kind": page.kind, "metadata": page.metadata}
-    return encode_value({**head, "items": items}), rejected
 
 
 def _without_nameless(page: ObjectList[Any], kind: str) -> tuple[ObjectList[Any], list[Undecodable]]:

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from clientgo.cache import Reflector
-from clientgo.cache.validation import describe, is_table, replaced_server, type_check_for
+from clientgo.cache.validation import describe, replaced_server, type_check_for
 from clientgo.cache.watcher import ResourceVersionRegressed
 from clientgo.dynamic.unstructured import Unstructured, unstructured_type
 from clientgo.errors import (
@@ -21,6 +21,7 @@ from clientgo.errors import (
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.meta import GroupVersionResource, ObjectList, ObjectMeta, ObjectName, Undecodable, replace
 from clientgo.meta.codec import UnexpectedObject
+from clientgo.meta.listitems import is_table
 from clientgo.meta.listwatch import BadEvent, ListOptions, WatchEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually

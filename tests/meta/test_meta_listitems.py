@@ -1,15 +1,15 @@
-"""Parts of a list that is read while it arrives."""
+"""Items of a list that is read whole or while it arrives."""
 
 import json
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.listparts import list_parts
+from clientgo.meta.listitems import RawList, list_parts, split_list
 
 BUILT_IN = '{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[%s]}\n'
 CUSTOM = '{"apiVersion":"example.com/v1","items":[%s],"kind":"FooList","metadata":{"resourceVersion":"7"}}\n'
@@ -31,20 +31,25 @@ def pieces(data: bytes, size: int) -> Iterator[bytes]:
     return (data[at : at + size] for at in range(0, len(data), size))
 
 
+def items_of(received: Iterable[RawList | bytes]) -> list[Any]:
+    lists = (split_list(part) if isinstance(part, bytes) else part for part in received)
+    return [json.loads(bytes(item)) for each in lists for item in each.items or ()]
+
+
 @given(st.lists(items), st.sampled_from([BUILT_IN, CUSTOM, *OTHERS]), st.integers(1, 200), st.integers(1, 300))
 def test_parts_have_all_items_in_order(objects: list[Any], form: str, size: int, received: int) -> None:
     if form == CUSTOM:
         objects = [{"apiVersion": "example.com/v1", "kind": "Foo", **obj} for obj in objects]
     data = (form % ",".join(map(compact, objects))).encode()
-    cuts = list(list_parts(pieces(data, received), size))
-    assert [part.is_last for part in cuts] == [False] * (len(cuts) - 1) + [True]
-    documents = [json.loads(part.body) for part in cuts]
+    *cut, end = list_parts(pieces(data, received), size)
+    assert isinstance(end, bytes)
     if form in (BUILT_IN, CUSTOM):
-        assert [item for document in documents for item in document["items"]] == objects
-        assert documents[-1]["metadata"] == {"resourceVersion": "7"}
-        assert documents[-1]["kind"].endswith("List")
+        assert items_of([*cut, end]) == objects
+        last = split_list(end)
+        assert last.metadata is not None
+        assert (last.metadata.resource_version, last.kind[-4:]) == ("7", "List")
     else:
-        assert [part.body for part in cuts] == [data]
+        assert (cut, end) == ([], data)
 
 
 @pytest.mark.parametrize("form", [BUILT_IN, CUSTOM])
@@ -54,7 +59,7 @@ def test_memory_is_bounded_by_the_part(form: str) -> None:
     start, end = form.split("%s")
     chunks = [start.encode(), *[f"{item},".encode()] * 20_000, item.encode(), end.encode()]
     tracemalloc.start()
-    count = sum(len(json.loads(part.body)["items"]) for part in list_parts(chunks, 100_000))
+    count = sum(len(items_of([part])) for part in list_parts(chunks, 100_000))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert count == 20_001
@@ -64,10 +69,11 @@ def test_memory_is_bounded_by_the_part(form: str) -> None:
 def test_item_larger_than_a_part_is_not_cut() -> None:
     objects = [{"metadata": {"name": "a"}, "spec": "x" * 5000}, {"metadata": {"name": "b"}}]
     data = (BUILT_IN % ",".join(map(compact, objects))).encode()
-    cuts = list(list_parts(pieces(data, 100), 1000))
-    assert [item for part in cuts for item in json.loads(part.body)["items"]] == objects
+    assert items_of(list_parts(pieces(data, 100), 1000)) == objects
 
 
 def test_broken_list_is_passed_on_to_its_decoder() -> None:
     data = (BUILT_IN % '{"metadata":{"name":"a"}},{"metadata":{"name":').encode()[:-3]
-    assert b"".join(part.body for part in list_parts([data], 10)).endswith(b'"name":')
+    *_, end = list_parts([data], 10)
+    assert isinstance(end, bytes)
+    assert end.endswith(b'"name":')
