@@ -319,7 +319,7 @@ CHECKS: Mapping[str, Check | str] = {
     "manager/kinds:Kinds": kind_has_one_client_class,
     "meta/codec:Codec": "tests/meta/test_meta_codec_threads.py",
     "reconcile:Attempts": attempts_are_all_counted_and_recorded,
-    "record/broadcaster:Broadcaster": "tests/record/test_record_broadcaster.py",
+    "record/broadcaster:EventBroadcaster": "tests/record/test_record_broadcaster.py",
     "record/events:UniqueTimestamps": timestamps_are_unique,
     "record/series:SeriesCache": equal_events_are_one_series,
     "perturb/programs/clock:OperatorClock": waits_end_when_their_time_has_come,

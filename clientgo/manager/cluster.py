@@ -12,7 +12,6 @@ from contextlib import ExitStack, closing
 
 from clientgo.cache.metrics import InformerName
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.kubernetes.types.core_events import Event
 from clientgo.log import get_logger
 from clientgo.manager.cache import Cache
 from clientgo.manager.client import Client
@@ -21,15 +20,7 @@ from clientgo.manager.options import ClusterOptions
 from clientgo.manager.requesters import LimitedRequester
 from clientgo.manager.runnables import CACHES
 from clientgo.meta.scheme import Scheme
-from clientgo.record import (
-    EventBroadcaster,
-    EventRecorder,
-    SeriesBroadcaster,
-    SeriesEventRecorder,
-    series_sink_for,
-    sink_for,
-)
-from clientgo.record.broadcaster import Broadcaster
+from clientgo.record import EventBroadcaster, EventRecorder, sink_for
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
@@ -70,13 +61,13 @@ class Cluster:
             self.requester = caching.with_stop(ending)
         self._kinds = Kinds(options.scheme)
         limited = LimitedRequester(self.requester)
-        writer = FencedRequester(limited, may_write)
-        self.events = Events(writer, clock=clock)
-        self.recorder: EventRecorder = self.events.recorder(options.name)
+        self._writer = FencedRequester(limited, may_write)
+        self.events = EventBroadcaster(clock=clock)
+        self.recorder = self.event_recorder()
         self.cache = Cache(caching, self._kinds, options.cache, name=self._informer_name(), clock=clock)
         self.client = Client(
             self.cache,
-            writer,
+            self._writer,
             self._kinds,
             field_manager=options.name,
             field_validation=options.field_validation,
@@ -92,12 +83,13 @@ class Cluster:
         """Kinds in use, each with its class."""
         return self._kinds.scheme
 
-    def event_recorder(self, controller: str = "") -> SeriesEventRecorder:
-        """Return a recorder of events.k8s.io/v1 events, reported by `controller` (default: the cluster's name).
+    def event_recorder(self, controller: str = "") -> EventRecorder:
+        """Return a recorder of events reported by `controller` (default: the cluster's name)."""
+        return self.events.new_recorder(component=controller or self.options.name)
 
-        They have an action and a related object; the program needs `create` and `patch` on `events` of that group.
-        """
-        return self.events.series_recorder(controller or self.options.name)
+    def send_events(self) -> None:
+        """Send all events recorded from now on; earlier ones are dropped."""
+        self.events.start_recording_to_sink(sink_for(self._writer))
 
     def start(self, stop: threading.Event) -> None:
         """Sync the caches and keep them until `stop` is set; raise `CacheNotSynced` or the crash of an informer."""
@@ -130,59 +122,3 @@ class Cluster:
         if not isinstance(config, Config):
             return config
         return self._resources.enter_context(closing(RESTClient(config)))
-
-
-class Events:
-    """Factory of event recorders that send through `requester`. Events recorded before `start` are dropped."""
-
-    def __init__(self, requester: Requester, *, clock: Clock = SYSTEM_CLOCK) -> None:
-        self._requester = requester
-        self._clock = clock
-        self._core = EventBroadcaster(clock=clock)
-        self._lock = threading.Lock()
-        # Guarded by _lock. Created with its first recorder: most programs need no threads for it.
-        self._series: SeriesBroadcaster | None = None
-        self._sending = False
-        self._keeping = False
-
-    def recorder(self, component: str) -> EventRecorder:
-        """Return a recorder of core/v1 events."""
-        return self._core.new_recorder(component=component)
-
-    def series_recorder(self, controller: str) -> SeriesEventRecorder:
-        """Return a recorder of events.k8s.io/v1 events."""
-        with self._lock:
-            if self._series is None:
-                self._series = SeriesBroadcaster(clock=self._clock)
-                if self._keeping:
-                    self._series.keep_recent()
-                if self._sending:
-                    self._series.start_recording_to_sink(series_sink_for(self._requester))
-            return self._series.new_recorder(controller)
-
-    def recent_events(self, namespace: str, name: str) -> list[Event]:
-        """Return the kept events about objects of that name, of any kind."""
-        with self._lock:
-            series = self._series
-        recent = self._core.recent_events(namespace, name)
-        return recent if series is None else recent + series.recent_events(namespace, name)
-
-    def keep_recent(self) -> None:
-        """Keep events from now on, for `recent_events`; call it once, before recorders are created."""
-        self._core.keep_recent()
-        self._keeping = True
-
-    def start(self) -> None:
-        """Send all events recorded from now on."""
-        # Threads are started under the lock: a recorder created concurrently would have no sink, or two.
-        with self._lock:
-            self._sending = True
-            self._core.start_recording_to_sink(sink_for(self._requester))
-            if self._series is not None:
-                self._series.start_recording_to_sink(series_sink_for(self._requester))
-
-    def end(self) -> list[Broadcaster]:
-        """Send no events of further recorders; return the broadcasters, to be shut down."""
-        with self._lock:
-            self._sending, series = False, self._series
-        return [self._core] if series is None else [self._core, series]

@@ -42,7 +42,7 @@ class Manager:
 
     `config` describes the cluster; a clientset or requester, including fakes, may stand in for one. `client` reads from
     the cache and writes while this replica may; `api_reader` reads from the server; `requester` sends any request, even
-    in a standby. `recorder` records core/v1 events, `event_recorder(controller)` returns recorders of events.k8s.io/v1.
+    in a standby. `recorder` records events, `event_recorder(controller)` returns a recorder with another name.
     With metrics, create everything that is to be counted after the manager.
     """
 
@@ -160,7 +160,7 @@ class Manager:
             self._clusters.append(cluster)
             recording = self._recording
         if recording:
-            cluster.events.start()
+            cluster.send_events()
         self.add(cluster)
         return cluster
 
@@ -261,12 +261,12 @@ class Manager:
         with self._lock:
             self._recording, clusters = True, self._clusters.copy()
         for cluster in clusters:
-            cluster.events.start()
+            cluster.send_events()
 
     def _end_events(self) -> None:
         with self._lock:
             self._recording, clusters = False, self._clusters.copy()
-        shut_down([each for cluster in clusters for each in cluster.events.end()], timeout=GRACE, clock=self.clock)
+        shut_down([cluster.events for cluster in clusters], timeout=GRACE, clock=self.clock)
 
     def _informers(self) -> list[SharedInformer[Any] | Channel[Any]]:
         with self._lock:

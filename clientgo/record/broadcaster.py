@@ -1,4 +1,4 @@
-"""Event broadcasters: fan-out of recorded events to sinks, logs and other consumers.
+"""Event broadcaster: fan-out of recorded events to sinks, logs and other consumers.
 
 Recording never waits for a consumer, and consumers do not wait for each other. Each has a queue of 1000 events and a
 thread; a full queue drops the event for that consumer alone, and counts it. `shutdown` accepts no more events and sends
@@ -6,7 +6,6 @@ the queued ones within a time limit.
 """
 
 import json
-import platform
 import queue
 import random
 import threading
@@ -16,19 +15,18 @@ from typing import Self
 
 from clientgo.backoff import Random
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import CallbackFailed, ConfigError
+from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
 from clientgo.internal.forks import fork_safe
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
 from clientgo.lifecycle import Group, StillRunning
 from clientgo.log import get_logger
-from clientgo.meta.selectors import is_qualified_name
 from clientgo.metrics import safe_provider
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
-from clientgo.record.events import Occurrence, UniqueTimestamps, shortened
-from clientgo.record.recorder import BroadcastRecorder, EventRecorder, SeriesRecorder
+from clientgo.record.events import Occurrence, UniqueTimestamps
+from clientgo.record.recorder import BroadcastRecorder, EventRecorder
 from clientgo.record.sender import PAUSE, EventSender
-from clientgo.record.series import SeriesCache, SeriesSender
+from clientgo.record.series import SeriesCache
 from clientgo.record.sinks import EventSink
 
 log = get_logger(__name__)
@@ -124,8 +122,8 @@ class EventWatcher:
             log.warning("events are dropped: the queue is full", extra={"watcher": self.name})
 
 
-class Broadcaster:
-    """Base of both broadcasters: a context manager that shuts down at its end. Thread-safe.
+class EventBroadcaster:
+    """Broadcaster of events: a context manager that shuts down at its end. Thread-safe.
 
     `pause` is the number of seconds between tries of an event that could not be sent.
     """
@@ -133,11 +131,13 @@ class Broadcaster:
     def __init__(
         self,
         *,
+        correlator: CorrelatorOptions | None = None,
         pause: float = PAUSE,
         queue_length: int = QUEUE_LENGTH,
         clock: Clock = SYSTEM_CLOCK,
         rand: Random = random.random,
     ) -> None:
+        self._correlator_options = correlator
         self._pause = pause
         self._queue_length = queue_length
         self._clock = clock
@@ -151,13 +151,34 @@ class Broadcaster:
         self._recent: deque[Occurrence] | None = None
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {len(self._watchers)} watchers{', shut down' if self._closed else ''}>"
+        return f"<EventBroadcaster {len(self._watchers)} watchers{', shut down' if self._closed else ''}>"
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.shutdown()
+
+    def new_recorder(self, *, component: str, host: str = "") -> EventRecorder:
+        """Return a recorder of events from `component` on `host`.
+
+        Events with an action are reported by its instance `<component>-<host, or this host's name>`.
+        """
+        return BroadcastRecorder(self.publish, EventSource(component=component, host=host or None), self._timestamps)
+
+    def start_recording_to_sink(self, sink: EventSink) -> EventWatcher:
+        """Send every event from now on to `sink`, counted and aggregated; stop it alone by the result's `stop()`."""
+        group = Group(clock=self._clock)
+        correlator = EventCorrelator(self._correlator_options, clock=self._clock)
+        sender = EventSender(
+            sink, correlator, SeriesCache(), stop=group.stop_event,
+            # Most programs have no series, and need no thread for them.
+            at_first_series=lambda: group.start(
+                sender.run_housekeeping, name=f"{threading.current_thread().name}-series"
+            ),
+            pause=self._pause, clock=self._clock, rand=self._rand,
+        )  # fmt: skip
+        return self._start("events-sink", sender.send, group)
 
     def start_event_watcher(self, handle: EventCallback) -> EventWatcher:
         """Call `handle` with every event from now on, in a separate thread; exceptions are logged."""
@@ -210,71 +231,11 @@ class Broadcaster:
             return watcher
 
 
-def shut_down(broadcasters: Iterable[Broadcaster], *, timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
+def shut_down(broadcasters: Iterable[EventBroadcaster], *, timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
     """Shut several broadcasters down at once, within `timeout` seconds in all."""
     deadline = clock.now() + timeout
     for watcher in [watcher for broadcaster in broadcasters for watcher in broadcaster.close()]:
         watcher.join(max(0.0, deadline - clock.now()))
-
-
-class EventBroadcaster(Broadcaster):
-    """Broadcaster of core/v1 events; takes the options of `Broadcaster` too."""
-
-    def __init__(
-        self,
-        *,
-        correlator: CorrelatorOptions | None = None,
-        pause: float = PAUSE,
-        queue_length: int = QUEUE_LENGTH,
-        clock: Clock = SYSTEM_CLOCK,
-        rand: Random = random.random,
-    ) -> None:
-        super().__init__(pause=pause, queue_length=queue_length, clock=clock, rand=rand)
-        self._correlator_options = correlator
-
-    def start_recording_to_sink(self, sink: EventSink) -> EventWatcher:
-        """Send every event from now on to `sink`, counted and aggregated; stop it alone by the result's `stop()`."""
-        group = Group(clock=self._clock)
-        correlator = EventCorrelator(self._correlator_options, clock=self._clock)
-        sender = EventSender(
-            sink, correlator, stop=group.stop_event, pause=self._pause, clock=self._clock, rand=self._rand
-        )
-        return self._start("events-sink", sender.send, group)
-
-    def new_recorder(self, *, component: str, host: str = "") -> EventRecorder:
-        """Return a recorder of events from `component` on `host`."""
-        return BroadcastRecorder(self.publish, EventSource(component=component, host=host or None), self._timestamps)
-
-
-class SeriesBroadcaster(Broadcaster):
-    """Broadcaster of events.k8s.io/v1 events, which have an action and a related object and repeat as series.
-
-    Consumers receive them as core/v1 events.
-    """
-
-    def start_recording_to_sink(self, sink: EventSink) -> EventWatcher:
-        """Send every event from now on to `sink`, equal ones as series; stop it alone by the result's `stop()`."""
-        group = Group(clock=self._clock)
-        sender = SeriesSender(
-            sink, SeriesCache(), stop=group.stop_event, pause=self._pause, clock=self._clock, rand=self._rand
-        )
-        watcher = self._start("events-sink", sender.send, group)
-        group.start(sender.run_housekeeping, name=f"{watcher.name}-series")
-        return watcher
-
-    def new_recorder(self, controller: str, *, host: str = "") -> SeriesRecorder:
-        """Return a recorder of events reported by `controller`, instance `<controller>-<host name>`.
-
-        Raises:
-            ConfigError: the API server would reject events of a controller of that name.
-        """
-        if not is_qualified_name(controller):
-            raise ConfigError(
-                f"invalid name of an event recorder {controller!r}: expected at most 63 letters, digits, '-', '_' and "
-                "'.', beginning and ending with a letter or digit, such as foo-controller"
-            )
-        instance = shortened(f"{controller}-{host or platform.node()}")
-        return SeriesRecorder(self.publish, EventSource(component=controller, host=instance), self._timestamps)
 
 
 def log_structured(event: Event) -> None:

@@ -1,7 +1,4 @@
-"""Construction of events: object references, names and timestamps.
-
-Events of both API groups are built as core/v1 `Event`, which has a field for everything in events.k8s.io/v1.
-"""
+"""Construction of events: object references, names and timestamps."""
 
 import re
 import threading
@@ -13,6 +10,7 @@ from clientgo.clock import Clock
 from clientgo.internal.forks import fork_safe
 from clientgo.internal.uids import random_uuid
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
+from clientgo.meta.codec import replace
 from clientgo.meta.objects import EMPTY_MAP, MicroTime, ObjectMeta
 from clientgo.meta.scheme import ApiType, gvk_of
 
@@ -37,7 +35,7 @@ _MAX_NAME = 253
 MAX_NOTE = 1024
 MAX_WORD = 128
 """Maximum bytes of a note, and of a reason, an action and a reporting instance: the server rejects longer ones in
-events.k8s.io/v1 (`NoteLengthLimit` and others of its validation). It does not limit events of core/v1."""
+events with an event time (`NoteLengthLimit` and others of its validation). It limits no others."""
 
 _CUT = "..."
 
@@ -85,27 +83,32 @@ def make_event(
     at: int,
     source: EventSource,
     annotations: Mapping[str, str] = EMPTY_MAP,
-    action: str | None = None,
+    action: str = "",
+    instance: str = "",
     related: object | None = None,
 ) -> Event:
     """Return a new event about `obj` that happened `at` nanoseconds since the epoch.
 
-    An `action` makes it one of events.k8s.io/v1, with an event time in place of count, timestamps and source, and with
-    texts shortened to the limits of that group.
+    An `action` makes it one as of events.k8s.io/v1: reported by `instance`, with an event time in place of count,
+    timestamps and source, and with texts shortened to the limits that the server has for these.
     """
     involved = reference_to(obj)
-    name, namespace = event_name(involved.name or "", at), involved.namespace or DEFAULT_NAMESPACE
-    is_core = action is None
-    when = moment(at) if is_core else None
-    if not is_core:
-        message, reason, action = shortened(message, MAX_NOTE), shortened(reason), shortened(action or "")
-    return Event(
-        metadata=ObjectMeta(name=name, namespace=namespace, annotations=annotations), involved_object=involved,
+    event = Event(
+        metadata=ObjectMeta(
+            name=event_name(involved.name or "", at),
+            namespace=involved.namespace or DEFAULT_NAMESPACE,
+            annotations=annotations,
+        ),
+        involved_object=involved, related=reference_to(related) if related is not None else None,
         type=event_type, reason=reason, message=message,
         reporting_component=source.component or "", reporting_instance=source.host or "",
-        source=source if is_core else None, count=1 if is_core else None, first_timestamp=when, last_timestamp=when,
-        action=action, related=reference_to(related) if related is not None else None,
-        event_time=None if is_core else micro_time(at),
+    )  # fmt: skip
+    if not action:
+        when = moment(at)
+        return replace(event, source=source, count=1, first_timestamp=when, last_timestamp=when)
+    return replace(
+        event, action=shortened(action), reason=shortened(reason), message=shortened(message, MAX_NOTE),
+        reporting_instance=instance, event_time=micro_time(at),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 import queue
 from collections.abc import Mapping
 
+from clientgo.meta.objects import EMPTY_MAP
 from clientgo.record.events import reference_to
 from clientgo.record.recorder import EventRecorder, formatted
 
@@ -22,10 +23,12 @@ class FakeRecorder(EventRecorder):
     def __repr__(self) -> str:
         return f"<FakeRecorder {self.events.qsize() if self.events is not None else 'dropping'} events>"
 
-    def annotated_eventf(
-        self, obj: object, annotations: Mapping[str, str], event_type: str, reason: str, message: str, *args: object
-    ) -> None:
-        """Store the event, formatting `message % args`."""
+    def eventf(
+        self, obj: object, event_type: str, reason: str, message: str, *args: object,
+        action: str = "", related: object | None = None, annotations: Mapping[str, str] = EMPTY_MAP,
+    ) -> None:  # fmt: skip
+        """Store the event without its action and related object, formatting `message % args`."""
+        del action, related
         if self.events is None:
             return
         text = f"{event_type} {reason} {formatted(message, args)}"

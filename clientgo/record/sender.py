@@ -3,20 +3,20 @@
 import logging
 import random
 import threading
-from typing import Generic, TypeVar
+from collections.abc import Callable
 
-from clientgo.backoff import Random
+from clientgo.backoff import Random, jittered
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import AlreadyExists, ApiError, ConfigError, LeaseNotHeld, NotFound
 from clientgo.kubernetes.types.core_events import Event
 from clientgo.log import get_logger
 from clientgo.meta.codec import Undecodable, replace
-from clientgo.record.correlator import Correlated, Correlator
+from clientgo.record.correlator import Correlated, Correlator, EventCorrelator
+from clientgo.record.events import micro_time, nanoseconds
+from clientgo.record.series import FINISHED_AFTER, REFRESHED_EVERY, SeriesCache, series_patch
 from clientgo.record.sinks import EventSink
 
 log = get_logger(__name__)
-
-C = TypeVar("C", bound=Correlator)
 
 MAX_TRIES = 12
 """Maximum number of tries for one event (client-go)."""
@@ -24,42 +24,54 @@ MAX_TRIES = 12
 PAUSE = 10.0
 """Seconds between tries (client-go)."""
 
+JITTER = 0.25
+"""Maximum random extension of a pause between tries of an event with an action, as a fraction of it (client-go)."""
+
 _NAMESPACE_TERMINATING = "NamespaceTerminating"
 
 
-class EventSender(Generic[C]):
+class EventSender:
     """Sender of one sink's events. Owned by one thread; a set `stop` ends its waits.
 
-    The first pause between tries is a random part of `pause`, so that many senders spread out; the others are `pause`
-    seconds.
+    Events with an action become series, others are counted. `at_first_series` is called before the first one, and has
+    another thread run `run_housekeeping`. The first pause between tries of a counted event is a
+    random part of `pause`, so that many senders spread out; the others are `pause` seconds.
     """
 
     def __init__(
         self,
         sink: EventSink,
-        correlator: C,
+        counts: EventCorrelator,
+        series: SeriesCache,
         *,
         stop: threading.Event,
+        at_first_series: Callable[[], object] = lambda: None,
         pause: float = PAUSE,
         clock: Clock = SYSTEM_CLOCK,
         rand: Random = random.random,
     ) -> None:
         self._sink = sink
-        self._correlator = correlator
+        self._counts = counts
+        self._series = series
         self._stop = stop
+        self._at_first_series = at_first_series
+        self._has_series = False
         self._seconds = pause
         self._clock = clock
         self._rand = rand
 
     def send(self, event: Event) -> None:
         """Send the event unless correlation skips it; return once it is stored or dropped. Raises nothing."""
-        result = self._correlator.correlate(event)
+        if event.action and not self._has_series:
+            self._has_series = True
+            self._at_first_series()
+        result = self._correlator(event).correlate(event)
         if result.skip:
             return
         for tries in range(1, MAX_TRIES + 1):
             if self.try_write(result):
                 return
-            if tries < MAX_TRIES and self._clock.sleep(self._stop, self._pause(tries)):
+            if tries < MAX_TRIES and self._clock.sleep(self._stop, self._pause(event, tries)):
                 log.error("unable to write event: shutting down", extra=_details(result))
                 return
         log.error("unable to write event: retry limit exceeded", extra=_details(result))
@@ -67,7 +79,7 @@ class EventSender(Generic[C]):
     def try_write(self, result: Correlated) -> bool:
         """Write the event once; return False if the write failed and a retry may succeed."""
         try:
-            self._correlator.update_state(self.write(result), result.key)
+            self._correlator(result.event).update_state(self.write(result), result.key)
         except ApiError as error:
             exists = isinstance(error, AlreadyExists)
             if exists and result.event.series is not None:
@@ -101,7 +113,32 @@ class EventSender(Generic[C]):
             event = replace(event, metadata=replace(event.metadata, resource_version=""))
         return self._sink.create(event)
 
-    def _pause(self, tries: int) -> float:
+    def run_housekeeping(self) -> None:
+        """Finish series every 6 minutes and send heartbeats every 30 minutes, until the stop."""
+        rounds = 0
+        while not self._clock.sleep(self._stop, FINISHED_AFTER):
+            rounds += 1
+            self.finish()
+            if rounds % round(REFRESHED_EVERY / FINISHED_AFTER) == 0:
+                self.refresh()
+
+    def finish(self) -> None:
+        """Send the last count of each finished series and remove it; after a transient error, keep it."""
+        for event in self._series.finished(micro_time(nanoseconds(self._clock.time()))):
+            if self.try_write(series_patch(event)):
+                self._series.remove(event)
+
+    def refresh(self) -> None:
+        """Send the current count of each series; one try each."""
+        for event in self._series.running():
+            self.try_write(series_patch(event))
+
+    def _correlator(self, event: Event) -> Correlator:
+        return self._series if event.action else self._counts
+
+    def _pause(self, event: Event, tries: int) -> float:
+        if event.action:
+            return jittered(self._seconds, JITTER, self._rand)
         return self._seconds * self._rand() if tries == 1 else self._seconds
 
 

@@ -23,7 +23,7 @@ BOUND = 200
 SOURCE = EventSource(component="c")
 
 
-def event(name: int, message: int = 0, action: str | None = None) -> Event:
+def event(name: int, message: int = 0, action: str = "") -> Event:
     about = ObjectReference(kind="Pod", api_version="v1", namespace="n", name=f"p{name}")
     text = f"m{message}"
     at = 10**18 + name

@@ -3,7 +3,6 @@
 import pytest
 
 from clientgo.errors import Forbidden, LeaseNotHeld
-from clientgo.kubernetes.clients.events_v1 import EventsV1
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import (
     CacheNotSynced,
@@ -14,6 +13,7 @@ from clientgo.manager import (
     LeaderElectionOptions,
 )
 from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.record.sinks import CoreEventClient
 from clientgo.testing.actions import Action
 from clientgo.testing.eventually import eventually
 from clientgo.testing.fake import FakeRequester
@@ -95,16 +95,16 @@ def test_cluster_added_to_a_running_manager_starts_and_stops_with_it() -> None:
 
 @pytest.mark.feature("B-EV-01")
 @pytest.mark.parametrize("early", [True, False])
-def test_events_v1_have_an_action_and_a_related_object(early: bool) -> None:
+def test_events_have_an_action_and_a_related_object(early: bool) -> None:
     requester = fake(new_foo())
     manager = manager_of(requester)
     recorder = manager.event_recorder() if early else None
     with running(manager):
         recorder = recorder or manager.event_recorder("foo-controller")
-        recorder.eventf(new_foo(), "Normal", "Scaled", "Scaling", "%d replicas", 3, related=config())
-    (event,) = EventsV1(requester).events("ns").list().items
-    assert (event.reason, event.action, event.note) == ("Scaled", "Scaling", "3 replicas")
-    assert event.reporting_controller == ("test" if early else "foo-controller")
+        recorder.eventf(new_foo(), "Normal", "Scaled", "%d replicas", 3, action="Scaling", related=config())
+    (event,) = CoreEventClient(requester, "ns").list().items
+    assert (event.reason, event.action, event.message) == ("Scaled", "Scaling", "3 replicas")
+    assert event.reporting_component == ("test" if early else "foo-controller")
     assert event.related is not None
     assert event.related.name == "a"
-    assert created(requester) == ["events.events.k8s.io"]
+    assert created(requester) == ["events"]

@@ -371,8 +371,8 @@ def test_sink_for_requester_creates_and_patches_events() -> None:
     with EventBroadcaster() as broadcaster:
         broadcaster.start_recording_to_sink(sink_for(fake))
         recorder = broadcaster.new_recorder(component="c")
-        recorder.annotated_eventf(POD, {"a": "b"}, "Warning", "R", "%s of %d", "two", 3)
-        recorder.annotated_eventf(POD, {"a": "b"}, "Warning", "R", "%s of %d", "two", 3)
+        recorder.eventf(POD, "Warning", "R", "%s of %d", "two", 3, annotations={"a": "b"})
+        recorder.eventf(POD, "Warning", "R", "%s of %d", "two", 3, annotations={"a": "b"})
     create, patch = fake.actions
     assert (create.verb, create.namespace, create.resource.resource) == ("create", "baz", "events")
     assert (create.object.message, dict(create.object.metadata.annotations)) == ("two of 3", {"a": "b"})

@@ -18,7 +18,7 @@ def test_events_are_stored_as_strings() -> None:
     recorder: EventRecorder = fake
     recorder.event(POD, "Normal", "Synced", "Foo synced successfully")
     recorder.eventf(POD, "Warning", "Odd", "%d of %s", 1, "two")
-    recorder.annotated_eventf(POD, {"b": "2", "a": "1"}, "Normal", "Noted", "100%")
+    recorder.event(POD, "Normal", "Noted", "100%", annotations={"b": "2", "a": "1"})
     assert fake.drain() == [
         "Normal Synced Foo synced successfully",
         "Warning Odd 1 of two",

@@ -20,6 +20,7 @@ from clientgo.meta import ObjectMeta, Undecodable, replace
 from clientgo.record.correlator import Correlated, EventCorrelator
 from clientgo.record.events import make_event
 from clientgo.record.sender import EventSender
+from clientgo.record.series import SeriesCache
 from clientgo.testing.clock import FakeClock
 
 
@@ -48,9 +49,9 @@ class FailingSink:
         return Event(metadata=ObjectMeta(name=name, namespace=namespace))
 
 
-def sender(sink: FailingSink, clock: FakeClock, stop: threading.Event | None = None) -> EventSender[EventCorrelator]:
+def sender(sink: FailingSink, clock: FakeClock, stop: threading.Event | None = None) -> EventSender:
     stop = stop if stop is not None else threading.Event()
-    return EventSender(sink, EventCorrelator(clock=clock), stop=stop, clock=clock, rand=lambda: 0.25)
+    return EventSender(sink, EventCorrelator(clock=clock), SeriesCache(), stop=stop, clock=clock, rand=lambda: 0.25)
 
 
 def an_event() -> Event:

@@ -1,4 +1,4 @@
-"""Event series of events.k8s.io/v1: creation, counting, heartbeats and end."""
+"""Series of events with an action: creation, counting, heartbeats and end."""
 
 import queue
 import threading
@@ -6,14 +6,15 @@ import threading
 import msgspec
 import pytest
 
-from clientgo.errors import AlreadyExists, ConfigError, InternalError, NotFound
-from clientgo.kubernetes.types import events_v1
+from clientgo.errors import AlreadyExists, InternalError, NotFound
 from clientgo.kubernetes.types.core_v1 import Event, EventSeries, ObjectReference, Pod
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, Scheme, from_dict, replace
-from clientgo.record import SeriesBroadcaster, series_sink_for
+from clientgo.record import EventBroadcaster, sink_for
+from clientgo.record.correlator import EventCorrelator
 from clientgo.record.events import micro_time, nanoseconds
-from clientgo.record.series import SeriesCache, SeriesSender, series_key
+from clientgo.record.sender import EventSender
+from clientgo.record.series import SeriesCache, series_key
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 
@@ -50,9 +51,17 @@ def event(name: str, *, seen: float, series: int = 0, reason: str = "R") -> Even
     """Return an event last seen `seen` seconds after START; a series with that count unless 0."""
     at = micro_time(nanoseconds(START + seen))
     return Event(
-        metadata=ObjectMeta(name=name, namespace="ns"), reason=reason, event_time=at,
+        metadata=ObjectMeta(name=name, namespace="ns"), reason=reason, action="acting", event_time=at,
         series=EventSeries(count=series, last_observed_time=at) if series else None,
     )  # fmt: skip
+
+
+def sender(
+    sink: RecordingSink, cache: SeriesCache, clock: FakeClock, *, stop: threading.Event | None = None
+) -> EventSender:
+    """Return a sender that waits as long as its jitter allows."""
+    stop = stop if stop is not None else threading.Event()
+    return EventSender(sink, EventCorrelator(clock=clock), cache, stop=stop, clock=clock, rand=lambda: 1.0)
 
 
 def cache_with(*events: Event) -> SeriesCache:
@@ -70,13 +79,13 @@ def cache_with(*events: Event) -> SeriesCache:
 @pytest.mark.behaviour("EV-01")
 def test_second_equal_event_starts_a_series() -> None:
     sink, clock = RecordingSink(), FakeClock()
-    with SeriesBroadcaster(pause=0, clock=clock) as broadcaster:
+    with EventBroadcaster(pause=0, clock=clock) as broadcaster:
         broadcaster.start_recording_to_sink(sink)
-        recorder = broadcaster.new_recorder("eventTest", host="host")
-        recorder.eventf(POD, "Normal", "Started", "starting", "note %d", 1, related=NODE)
+        recorder = broadcaster.new_recorder(component="eventTest", host="host")
+        recorder.eventf(POD, "Normal", "Started", "note %d", 1, action="starting", related=NODE)
         clock.step(1.0)
-        recorder.eventf(POD, "Normal", "Started", "starting", "note %d", 2, related=NODE)
-        recorder.eventf(POD, "Normal", "Started", "stopping", "note %d", 1, related=NODE)
+        recorder.eventf(POD, "Normal", "Started", "note %d", 2, action="starting", related=NODE)
+        recorder.eventf(POD, "Normal", "Started", "note %d", 1, action="stopping", related=NODE)
         (first, created), (second, patched), (third, other) = [sink.calls.get(timeout=SECONDS) for _ in range(3)]
     assert (first, second, third) == ("create", "patch", "create")
     assert created.series is None
@@ -89,17 +98,25 @@ def test_second_equal_event_starts_a_series() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "Foo controller", "foo/", "a" * 64, "-foo", "foo/bar/baz", "foo\n"])
-def test_name_that_the_server_would_reject_is_rejected_by_the_broadcaster(name: str) -> None:
-    with SeriesBroadcaster() as broadcaster, pytest.raises(ConfigError, match="invalid name of an event recorder"):
-        broadcaster.new_recorder(name)
+def test_event_that_the_server_would_reject_for_its_recorder_is_dropped(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen: list[Event] = []
+    with EventBroadcaster() as broadcaster:
+        broadcaster.start_event_watcher(seen.append)
+        recorder = broadcaster.new_recorder(component=name)
+        recorder.event(POD, "Normal", "Started", "note", action="starting")
+        recorder.event(POD, "Normal", "Counted", "note")
+    assert [event.reason for event in seen] == ["Counted"]
+    assert [record.msg.partition(":")[0] for record in caplog.records] == ["event with an action dropped"]
 
 
 def test_instance_of_a_long_host_name_is_shortened() -> None:
     sink = RecordingSink()
-    with SeriesBroadcaster(pause=0) as broadcaster:
+    with EventBroadcaster(pause=0) as broadcaster:
         broadcaster.start_recording_to_sink(sink)
-        recorder = broadcaster.new_recorder("example.com/foos", host="h" * 200)
-        recorder.eventf(POD, "Normal", "Started", "starting", "note")
+        recorder = broadcaster.new_recorder(component="example.com/foos", host="h" * 200)
+        recorder.event(POD, "Normal", "Started", "note", action="starting")
         event = sink.calls.get(timeout=SECONDS)[1]
     assert event.reporting_component == "example.com/foos"
     assert len(event.reporting_instance or "") == 128
@@ -107,12 +124,12 @@ def test_instance_of_a_long_host_name_is_shortened() -> None:
 
 @pytest.mark.behaviour("EV-02")
 def test_two_equal_events_are_stored_as_one_event_with_a_series() -> None:
-    fake = FakeRequester(scheme=Scheme(events_v1.Event))
-    with SeriesBroadcaster() as broadcaster:
-        broadcaster.start_recording_to_sink(series_sink_for(fake))
-        recorder = broadcaster.new_recorder("eventTest")
-        recorder.eventf(POD, "Normal", "Started", "starting", "note")
-        recorder.eventf(POD, "Normal", "Started", "starting", "note")
+    fake = FakeRequester(scheme=Scheme(Event))
+    with EventBroadcaster() as broadcaster:
+        broadcaster.start_recording_to_sink(sink_for(fake))
+        recorder = broadcaster.new_recorder(component="eventTest")
+        recorder.event(POD, "Normal", "Started", "note", action="starting")
+        recorder.event(POD, "Normal", "Started", "note", action="starting")
     assert [action.verb for action in fake.actions] == ["create", "patch"]
     (stored,), _ = fake.tracker.list(fake.actions[0].resource)
     assert stored["series"]["count"] == 2
@@ -123,7 +140,7 @@ def test_finished_series_is_patched_a_last_time_and_removed() -> None:
     clock, sink = FakeClock(time=START), RecordingSink()
     finished, single = event("finished", seen=-540.0, series=10), event("single", seen=0.0, reason="Other")
     cache = cache_with(finished, single)
-    SeriesSender(sink, cache, stop=threading.Event(), clock=clock).finish()
+    sender(sink, cache, clock).finish()
     assert [(call, item.series) for call, item in sink.all_calls()] == [("patch", finished.series)]
     assert len(cache) == 1
     assert not cache.correlate(single).skip
@@ -131,15 +148,14 @@ def test_finished_series_is_patched_a_last_time_and_removed() -> None:
 
 def test_old_single_event_is_removed_without_a_request() -> None:
     clock, sink, cache = FakeClock(time=START), RecordingSink(), cache_with(event("single", seen=-361.0))
-    SeriesSender(sink, cache, stop=threading.Event(), clock=clock).finish()
+    sender(sink, cache, clock).finish()
     assert (sink.all_calls(), len(cache)) == ([], 0)
 
 
 @pytest.mark.parametrize(("error", "stored"), [(OSError("down"), 1), (InternalError("refused"), 0)])
 def test_finished_series_is_kept_after_a_transient_error(error: Exception, stored: int) -> None:
     cache = cache_with(event("finished", seen=-540.0, series=3))
-    sender = SeriesSender(RecordingSink(error), cache, stop=threading.Event(), clock=FakeClock(time=START))
-    sender.finish()
+    sender(RecordingSink(error), cache, FakeClock(time=START)).finish()
     assert len(cache) == stored
 
 
@@ -147,7 +163,7 @@ def test_finished_series_is_kept_after_a_transient_error(error: Exception, store
 @pytest.mark.parametrize("error", [None, InternalError("refused")])
 def test_refresh_sends_the_count_and_keeps_the_series(error: Exception | None) -> None:
     sink, cache = RecordingSink(error), cache_with(event("going-on", seen=0.0, series=5))
-    SeriesSender(sink, cache, stop=threading.Event(), clock=FakeClock(time=START)).refresh()
+    sender(sink, cache, FakeClock(time=START)).refresh()
     ((call, all_calls),) = sink.all_calls()
     assert (call, all_calls.series.count if all_calls.series is not None else 0) == ("patch", 5)
     assert len(cache.running()) == 1
@@ -155,7 +171,7 @@ def test_refresh_sends_the_count_and_keeps_the_series(error: Exception | None) -
 
 def test_expired_series_is_created_again() -> None:
     sink, cache = RecordingSink(NotFound("gone")), cache_with(event("going-on", seen=0.0, series=5))
-    SeriesSender(sink, cache, stop=threading.Event(), clock=FakeClock(time=START)).refresh()
+    sender(sink, cache, FakeClock(time=START)).refresh()
     (_, (call, created)) = sink.all_calls()
     assert (call, created.metadata.resource_version) == ("create", "")
     assert created.series is not None
@@ -172,9 +188,9 @@ def test_series_is_patched_again_if_its_event_was_created_after_the_first_patch(
             raise AlreadyExists("created meanwhile")
 
     sink, clock = RacedSink(NotFound("gone")), FakeClock(auto=True)
-    sender = SeriesSender(sink, SeriesCache(), stop=threading.Event(), clock=clock, rand=lambda: 1.0)
-    sender.send(event("e", seen=0.0))
-    sender.send(event("e", seen=1.0))
+    sending = sender(sink, SeriesCache(), clock)
+    sending.send(event("e", seen=0.0))
+    sending.send(event("e", seen=1.0))
     assert [call for call, _ in sink.all_calls()] == ["create", "patch", "create", "patch"]
     assert clock.slept == [12.5]
 
@@ -186,7 +202,7 @@ def test_single_event_that_already_exists_is_dropped() -> None:
             raise AlreadyExists("there is one")
 
     sink, clock = FullSink(), FakeClock(auto=True)
-    SeriesSender(sink, SeriesCache(), stop=threading.Event(), clock=clock).send(event("e", seen=0.0))
+    sender(sink, SeriesCache(), clock).send(event("e", seen=0.0))
     assert (len(sink.all_calls()), clock.slept) == (1, [])
 
 
@@ -213,9 +229,9 @@ def test_events_that_differ_in_more_than_their_message_are_separate(changes: dic
 
 def test_response_updates_name_and_version_but_not_the_count() -> None:
     sink, cache = RecordingSink(), SeriesCache()
-    sender = SeriesSender(sink, cache, stop=threading.Event(), clock=FakeClock())
-    sender.send(event("e", seen=0.0))
-    sender.send(event("e", seen=1.0))
+    sending = sender(sink, cache, FakeClock())
+    sending.send(event("e", seen=0.0))
+    sending.send(event("e", seen=1.0))
     cache.correlate(event("e", seen=2.0))
     cache.update_state(event("renamed", seen=0.0, series=2), series_key(event("e", seen=0.0)))
     (stored,) = cache.running()
@@ -228,9 +244,9 @@ def test_series_is_patched_by_the_name_from_the_server() -> None:
             return replace(super().create(event), metadata=ObjectMeta(name="renamed", namespace="ns"))
 
     sink = RenamingSink()
-    sender = SeriesSender(sink, SeriesCache(), stop=threading.Event(), clock=FakeClock())
-    sender.send(event("e", seen=0.0))
-    sender.send(event("e", seen=1.0))
+    sending = sender(sink, SeriesCache(), FakeClock())
+    sending.send(event("e", seen=0.0))
+    sending.send(event("e", seen=1.0))
     assert [call.metadata.name for _, call in sink.all_calls()] == ["e", "renamed"]
 
 
@@ -250,7 +266,7 @@ def test_failed_event_is_tried_12_times_with_a_jitter_of_a_quarter() -> None:
             raise OSError("down")
 
     sink, clock = DeadSink(), FakeClock(auto=True)
-    SeriesSender(sink, SeriesCache(), stop=threading.Event(), clock=clock, rand=lambda: 1.0).send(event("e", seen=0.0))
+    sender(sink, SeriesCache(), clock).send(event("e", seen=0.0))
     assert (sink.calls.qsize(), clock.slept) == (12, [12.5] * 11)
 
 
@@ -258,9 +274,9 @@ def test_failed_event_is_tried_12_times_with_a_jitter_of_a_quarter() -> None:
 def test_series_are_finished_every_6_minutes_and_refreshed_every_30() -> None:
     clock, stop, sink = FakeClock(time=START), threading.Event(), RecordingSink()
     cache = cache_with(event("e", seen=1800.0, series=2))
-    sender = SeriesSender(sink, cache, stop=stop, clock=clock)
+    sending = sender(sink, cache, clock, stop=stop)
     with Group(stop=stop) as group:
-        group.start(sender.run_housekeeping, name="housekeeping")
+        group.start(sending.run_housekeeping, name="housekeeping")
         for minute in (6, 12, 18, 24, 30):
             clock.wait_for_waiters(1)
             assert sink.calls.empty(), minute
@@ -278,8 +294,8 @@ def test_series_are_finished_every_6_minutes_and_refreshed_every_30() -> None:
 
 def test_unknown_types_are_logged_and_dropped(caplog: pytest.LogCaptureFixture) -> None:
     seen: list[Event] = []
-    with SeriesBroadcaster() as broadcaster:
+    with EventBroadcaster() as broadcaster:
         broadcaster.start_event_watcher(seen.append)
-        broadcaster.new_recorder("c").eventf(POD, "Nonsense", "R", "a", "n")
+        broadcaster.new_recorder(component="c").event(POD, "Nonsense", "R", "n", action="a")
     assert seen == []
     assert [record.msg for record in caplog.records] == ["event of an unsupported type dropped"]
