@@ -1,44 +1,56 @@
-"""Client of webhooks: HTTP/1.1 calls on the server's event loop, with failures in the words of Go's client.
+"""Client of webhooks: calls by the library's HTTP client in threads, with failures in the words of Go's client.
 
-A call occupies neither a thread nor a slot, and each lookup of a name has a thread of its own, so a webhook that hangs
-delays only the requests that need it. Without a cluster network, services cannot be resolved: a webhook needs a `url`,
-or its service an endpoint in `ServerOptions.webhook_services`.
+Each call has a thread of its own while it lasts, so a webhook that hangs delays only the requests that need it. Without
+a cluster network, services cannot be resolved: a webhook needs a `url`, or its service an endpoint in
+`ServerOptions.webhook_services`.
 """
 
 import asyncio
 import re
 import socket
 import ssl
+import threading
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Coroutine, Iterable, Mapping
-from contextlib import suppress
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from posixpath import normpath
 from typing import Any, TypeVar
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
-import httptools
 import msgspec
 
-from clientgo.tls import client_context
-from clientgo_apiserver.hostlookups import HostLookups, Resolve
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.errors import ConfigError, ConnectionFailed
+from clientgo.eventloop import call_in_loop
+from clientgo.internal.calloutcome import CallOutcome
+from clientgo.lifecycle import Group
+from clientgo.rest.config import Config
+from clientgo.rest.connections.dial import Dialer
+from clientgo.rest.connections.http1 import TooLarge
+from clientgo.rest.connections.pool import PoolTransport
+from clientgo.rest.connections.tcp import Resolve
+from clientgo.rest.limits import Deadline, InFlightRequest, started_deadline
+from clientgo.rest.transport import HTTPReply
+from clientgo.stopping import StopScope, TaskScope
 from clientgo_apiserver.http.decode import parse_json
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.limits import MAX_RESPONSE_BYTES
 
 R = TypeVar("R")
-Key = tuple[str, str, str]
+_Key = tuple[str, str, str]
 
 ANY_SERVICE = "*"
 """Key in `webhook_services` of the endpoint of all other services."""
 
 _MAX_CONCURRENT = 64  # calls for one request
+_MAX_CALLS = 512  # calls at a time, and with them threads
 _MAX_IDLE = 8  # connections to keep open, for each webhook server
+_MAX_POOLS = 32
 _MAX_REASON = 200
-_READ = 64 * 1024
-_CONTEXTS = 32
+_HEADERS = (("User-Agent", "kube-apiserver"), ("Accept", "application/json"), ("Content-Type", "application/json"))
 _SAFE = "/%:@!$&'()*+,;=~-._"
 _MISTYPED = re.compile(r"Expected `([^`]+)`, got `([^`]+)` - at `\$\.([^`]+)`")
 _GO_NAMES = {"str": "string", "int": "number", "float": "number", "object": "object", "array": "array", "bool": "bool"}
@@ -139,13 +151,15 @@ class WebhookClient:
     """Posts reviews to webhooks over keep-alive connections, until `close`. It belongs to one event loop at a time."""
 
     def __init__(self, *, resolve: Resolve = socket.getaddrinfo) -> None:
-        self._lookups = HostLookups(resolve)
-        self._idle: dict[Key, list[_Connection]] = {}
-        self._calls: set[asyncio.Task[_Response]] = set()
-        self._closed = False
+        self._resolve = resolve
+        self._ending = TaskScope()
+        self._threads = Group(stop=self._ending.event)
+        self._slots = asyncio.Semaphore(_MAX_CALLS)
+        self._lock = threading.Lock()
+        self._pools: OrderedDict[_Key, PoolTransport] = OrderedDict()  # guarded by _lock
 
     def __repr__(self) -> str:
-        return f"<WebhookClient {len(self._calls)} calls, {sum(map(len, self._idle.values()))} idle connections>"
+        return f"<WebhookClient of {len(self._pools)} servers>"
 
     async def post(self, endpoint: WebhookEndpoint, review: Any, seconds: float, answer_type: type[R]) -> R:
         """Return the webhook's response, a JSON object with status 200, as a msgspec struct of this type.
@@ -156,163 +170,82 @@ class WebhookClient:
         """
         url = f"{endpoint.url}{'&' if '?' in endpoint.url else '?'}timeout={seconds:g}s"
         try:
-            async with asyncio.timeout(seconds):
-                response = await self._call(urlsplit(url), endpoint.ca, msgspec.json.encode(review))
-        except (OSError, EOFError, ValueError, httptools.HttpParserError) as error:
+            reply = await self._call(url, endpoint.ca, msgspec.json.encode(review), seconds)
+        except (ConnectionFailed, ConfigError, TimeoutError, ValueError) as error:
             raise CallFailed(f'Post "{url}": {_explained(error, url)}') from error
-        if response.status != 200:
-            text = response.body.decode(errors="replace").strip()[:_MAX_REASON]
-            raise CallFailed(f"the server answered {response.status}{': ' + text if text else ''}")
-        return _decode(response.body, answer_type)
+        if reply.status != 200:
+            text = reply.body.decode(errors="replace").strip()[:_MAX_REASON]
+            raise CallFailed(f"the server answered {reply.status}{': ' + text if text else ''}")
+        return _decode(reply.body, answer_type)
 
     def close(self) -> None:
-        """Fail the calls that have no response yet (503), and all later ones."""
-        self._closed = True
-        for call in self._calls:
-            call.cancel()
+        """Fail the calls that have no response yet (503), and all later ones; their threads end."""
+        self._ending.stop()
         self.close_idle()
 
     def close_idle(self) -> None:
-        """Close the connections that no call uses."""
-        self._lookups.forget()
-        idle, self._idle = self._idle, {}
-        for connection in (connection for connections in idle.values() for connection in connections):
-            connection.abort()
+        """Close the connections that no call uses; calls of another event loop may follow."""
+        self._slots = asyncio.Semaphore(_MAX_CALLS)
+        with self._lock:
+            pools, self._pools = self._pools, OrderedDict()
+        for pool in pools.values():
+            pool.close()
 
-    async def _call(self, url: SplitResult, ca: str, body: bytes) -> "_Response":
-        if self._closed:
-            raise _stopping()
-        call = asyncio.ensure_future(self._exchange(url, ca, body))
-        self._calls.add(call)
+    async def _call(self, url: str, ca: str, body: bytes, seconds: float) -> HTTPReply:
+        deadline, slots = started_deadline(seconds), self._slots
+        async with asyncio.timeout(seconds):
+            await slots.acquire()
         try:
-            return await call
-        except asyncio.CancelledError:
-            caller = asyncio.current_task()
-            if (caller is None or not caller.cancelling()) and self._closed:
+            if self._ending.event.is_set():
+                raise _stopping()
+            return await self._in_thread(partial(self._send, urlsplit(url), ca, body, deadline))
+        except ConnectionFailed as error:
+            if error.stopping:
                 raise _stopping() from None
             raise
         finally:
-            self._calls.discard(call)
+            slots.release()
 
-    async def _exchange(self, url: SplitResult, ca: str, body: bytes) -> "_Response":
-        key = url.scheme, url.netloc, ca
-        target = f"{quote(url.path, safe=_SAFE)}?{quote(url.query, safe=_SAFE)}"
-        head = f"POST {target} HTTP/1.1\r\nHost: {url.netloc}\r\nUser-Agent: kube-apiserver\r\n"
-        head += f"Accept: application/json\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        connection = self._idle_connection(key) or await self._connect(url, ca)
-        reusable = False
+    async def _in_thread(self, send: Callable[[StopScope], HTTPReply]) -> HTTPReply:
+        scope, loop = TaskScope(), asyncio.get_running_loop()
+        future: asyncio.Future[CallOutcome[HTTPReply]] = loop.create_future()
+
+        def call() -> None:
+            call_in_loop(loop, _deliver, future, CallOutcome.of(partial(send, scope)))
+
+        self._threads.start(call, name="webhook-call")
         try:
-            response = await connection.exchange(head.encode() + body)
-            reusable = response.keep_alive and not self._closed
-            return response
+            outcome = await future
         finally:
-            idle = self._idle.setdefault(key, [])
-            if reusable and len(idle) < _MAX_IDLE:
-                idle.append(connection)
-            else:
-                connection.abort()
+            scope.stop()  # if the request was cancelled
+        return outcome.get()
 
-    async def _connect(self, url: SplitResult, ca: str) -> "_Connection":
-        """Return a connection to the first address that accepts one; raise the error of the last."""
-        addresses = await self._lookups.addresses(url.hostname or "")
-        for address in addresses[:-1]:
-            with suppress(OSError):
-                return await _Connection.open(address, url, ca)
-        return await _Connection.open(addresses[-1], url, ca)
+    def _send(self, url: SplitResult, ca: str, body: bytes, deadline: Deadline, scope: StopScope) -> HTTPReply:
+        target = f"{quote(url.path, safe=_SAFE)}?{quote(url.query, safe=_SAFE)}"
+        pool = self._pool(url, ca)
+        with InFlightRequest(deadline.timeout, SYSTEM_CLOCK, (scope, self._ending)) as request:
+            request.start()
+            try:
+                return pool.request("POST", target, _HEADERS, body, request.remaining())
+            except ConnectionFailed as error:
+                raise request.stopped(error) or error from error.__cause__
 
-    def _idle_connection(self, key: Key) -> "_Connection | None":
-        idle = self._idle.get(key, [])
-        while idle:
-            connection = idle.pop()
-            if not connection.ended:
-                return connection
-            connection.abort()
-        return None
-
-
-class _Connection:
-    """One connection to a webhook's server."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-
-    @classmethod
-    async def open(cls, address: str, url: SplitResult, ca: str) -> "_Connection":
-        """Connect to an address of the URL's host."""
-        secure = url.scheme == "https"
-        port = url.port or (443 if secure else 80)
-        options: dict[str, Any] = {"ssl": _context(ca), "server_hostname": url.hostname} if secure else {}
-        return cls(*await asyncio.open_connection(address, port, **options))
-
-    @property
-    def ended(self) -> bool:
-        """True if the peer has closed the connection, or the loop has lost it."""
-        return self._reader.at_eof() or self._writer.is_closing()
-
-    async def exchange(self, message: bytes) -> "_Response":
-        """Send a request and return its response. It is never sent again: the webhook may have handled it."""
-        response = _Response()
-        self._writer.write(message)
-        while not response.complete:
-            data = await self._reader.read(_READ)
-            response.feed(data) if data else response.end()
-        return response
-
-    def abort(self) -> None:
-        """Close the connection without waiting for the peer."""
-        self._writer.transport.abort()
+    def _pool(self, url: SplitResult, ca: str) -> PoolTransport:
+        key = url.scheme, url.netloc, ca
+        with self._lock:
+            if key not in self._pools:
+                config = Config(f"{url.scheme}://{url.netloc}", ca_data=ca)
+                dialer = Dialer(config, environ={}, resolve=self._resolve)
+                self._pools[key] = PoolTransport(dialer, max_idle=_MAX_IDLE, max_response_bytes=MAX_RESPONSE_BYTES)
+            self._pools.move_to_end(key)
+            if len(self._pools) > _MAX_POOLS:
+                self._pools.popitem(last=False)[1].close()
+            return self._pools[key]
 
 
-class _Response:
-    """A response while it arrives; the methods `on_*` are those of the parser's protocol."""
-
-    def __init__(self) -> None:
-        self._parser = httptools.HttpResponseParser(self)
-        self._parts: list[bytes] = []
-        self._size = 0
-        self._delimited = False
-        self.complete = False
-        self.keep_alive = False
-        self.status = 0
-
-    @property
-    def body(self) -> bytes:
-        """The body as far as it has arrived."""
-        return b"".join(self._parts)
-
-    def feed(self, data: bytes) -> None:
-        """Parse received bytes; raise `HttpParserError` or `ValueError`."""
-        self._size += len(data)
-        if self._size > MAX_RESPONSE_BYTES:
-            raise ValueError(f"the response is larger than {MAX_RESPONSE_BYTES} bytes")
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            raise ValueError("unrequested switch of protocols") from None
-
-    def end(self) -> None:
-        """Handle the end of the connection, which ends a body without a length; raise `EOFError`."""
-        if not self.status or self._delimited:
-            raise EOFError("unexpected EOF" if self._size else "EOF")
-        self.complete = True
-
-    def on_header(self, name: bytes, _: bytes) -> None:
-        self._delimited = self._delimited or name.lower() in (b"content-length", b"transfer-encoding")
-
-    def on_headers_complete(self) -> None:
-        status = self._parser.get_status_code()
-        self.status = status if status >= 200 else 0
-
-    def on_body(self, data: bytes) -> None:
-        self._parts.append(data)
-
-    def on_message_complete(self) -> None:
-        if not self.status:
-            self._delimited = False  # an interim response (1xx): the final one follows
-            return
-        self.keep_alive = not self.complete and self._parser.should_keep_alive()  # a second message was not asked for
-        self.complete = True
+def _deliver(future: asyncio.Future[CallOutcome[HTTPReply]], outcome: CallOutcome[HTTPReply]) -> None:
+    if not future.done():
+        future.set_result(outcome)
 
 
 def _stopping() -> ApiFailure:
@@ -339,15 +272,13 @@ def _decode(body: bytes, answer_type: type[R]) -> R:
 
 
 def _explained(error: Exception, url: str) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"tls: failed to verify certificate: {error.verify_message}"
-    if isinstance(error, TimeoutError):
+    cause = error.__cause__ or error
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"tls: failed to verify certificate: {cause.verify_message}"
+    if isinstance(error, TimeoutError) or (isinstance(error, ConnectionFailed) and error.timeout):
         return "context deadline exceeded"
-    if isinstance(error, ConnectionRefusedError):
+    if isinstance(error, ConnectionFailed) and error.refused:
         return f"dial tcp {urlsplit(url).netloc}: connect: connection refused"
-    return str(error)
-
-
-@lru_cache(maxsize=_CONTEXTS)
-def _context(ca: str) -> ssl.SSLContext:
-    return client_context(ca)
+    if isinstance(cause, TooLarge):
+        return f"the response is larger than {MAX_RESPONSE_BYTES} bytes"
+    return str(cause)

@@ -3,12 +3,14 @@
 import os
 import socket
 import ssl
+import threading
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
+from clientgo.internal import forks
 from clientgo.lifecycle import Detached, Group
 from clientgo.rest.clientmetrics import ConnectionMetrics
 from clientgo.rest.config import ClientCertificate, Config, server_url
@@ -54,6 +56,10 @@ class Dialer:
         self._connector = Connector(clock=clock)
         self._resolve = resolve
         self._lookups = Group()
+        self._lock = forks.fork_safe(threading.Lock())
+        # Guarded by _lock. Connections that are opened at the same time share a lookup.
+        self._pending: dict[tuple[str, int], Detached[list[SocketAddress]]] = {}
+        forks.register(self)
         self._metrics = ConnectionMetrics(url.netloc)
         self.base_path = url.path.rstrip("/")
         self.origin = f"{url.scheme}://{url.netloc}"
@@ -76,6 +82,10 @@ class Dialer:
 
     def __repr__(self) -> str:
         return f"<Dialer {self.origin}>"
+
+    def after_fork(self) -> None:
+        """Forget the lookups in threads that this process does not have."""
+        self._pending.clear()
 
     def generation(self, now: float) -> int:
         """Return the generation of the certificates; connections of an earlier one should not be reused."""
@@ -123,8 +133,11 @@ class Dialer:
         if is_address(host.strip("[]")):
             return find()
         # In another thread, because a resolver takes up to half a minute and cannot be interrupted.
-        lookup = Detached(find, name=f"resolve-{host}")
-        self._lookups.start(lookup.run, name=lookup.name)
+        with self._lock:
+            lookup = self._pending.get((host, port))
+            if lookup is None or lookup.ended:
+                lookup = self._pending[host, port] = Detached(find, name=f"resolve-{host}")
+                self._lookups.start(lookup.run, name=lookup.name)
         return wait_for(lookup, timeout)
 
     def _proxy_at(self, url: str) -> "Proxy | None":

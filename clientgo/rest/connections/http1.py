@@ -43,7 +43,7 @@ class ProtocolError(Exception):
 
 
 class IncompleteRead(Exception):
-    """The peer closed the connection before the message was complete."""
+    """The peer closed the connection before the message was complete; the texts are those of Go's client."""
 
 
 class TooLarge(Exception):
@@ -332,7 +332,7 @@ class ReplyReader:
             # Never more than is missing: the next reply stays unread.
             data = self._recv(min(size - len(body), _READ_LARGE))
             if not data:
-                raise IncompleteRead
+                raise IncompleteRead("unexpected EOF")
             body += data
         return bytes(body)
 
@@ -376,6 +376,6 @@ class ReplyReader:
     def _receive(self) -> bytes:
         data = self._recv(_READ)
         if not data:
-            raise IncompleteRead
+            raise IncompleteRead("unexpected EOF" if self.begun else "EOF")
         self.begun = True
         return data

@@ -2,13 +2,17 @@
 
 import os
 import shutil
+import socket
 import ssl
+import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clientgo.errors import ConfigError, ConnectionFailed
+from clientgo.lifecycle import Group
 from clientgo.rest.auth import credentials_for
 from clientgo.rest.config import Config, Delegated
 from clientgo.rest.connections.dial import Dialer
@@ -166,6 +170,32 @@ def test_failed_name_resolution_is_measured_and_has_a_one_line_message(host: str
         with pytest.raises(ConnectionFailed, match=r"^cannot resolve the host name of http://\S+$"):
             transport.request("GET", "/", (), None, 5.0)
         assert metrics.times("rest_client_dns_resolution_duration_seconds") == {(f"{host}:1",): 1}
+
+
+def test_connections_that_are_opened_at_the_same_time_share_a_lookup() -> None:
+    names, begun, release = list[str](), threading.Event(), threading.Event()
+
+    def resolve(name: str, *_: object, **__: object) -> Any:
+        names.append(name)
+        begun.set()
+        assert release.wait(10)
+        raise socket.gaierror(socket.EAI_AGAIN, "no server answers")
+
+    def dial() -> None:
+        with pytest.raises(ConnectionFailed, match="cannot resolve"):
+            dialer.dial(10.0)
+
+    dialer = Dialer(Config("http://host.example:1"), environ={}, resolve=resolve)
+    with Group() as group:
+        group.start(dial, name="dial")
+        assert begun.wait(10)
+        with pytest.raises(ConnectionFailed, match="while connecting"):
+            dialer.dial(0.05)
+        release.set()
+    assert names == ["host.example"]
+    with pytest.raises(ConnectionFailed, match="cannot resolve"):
+        dialer.dial(10.0)
+    assert len(names) == 2
 
 
 @pytest.mark.e2e
