@@ -1,9 +1,9 @@
 """HTTP server in front of the gate, on loopback and without TLS, for operators in other processes."""
 
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from io import BufferedReader
-from typing import Any, cast
+import socket
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from functools import partial
 
 from clientgo.errors import ConnectionFailed
 from clientgo.lifecycle import Group
@@ -11,138 +11,102 @@ from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.gate import GateTransport, failure_body
 from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.rest.connections.tcp import shut_down
-from clientgo.rest.transport import HTTPReply
+from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
+from clientgo.serving.connection import Limits
+from clientgo.serving.message import JSON, Response, ServingRequest, Takeover
+from clientgo.serving.routing import Route
+from clientgo.serving.server import Server
+from clientgo.stopping import on_stop
 
-JSON = "application/json"
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 PIECE = 64 * 1024
+_CLIENTS = 4096
+_MAX_BODY = 64 * 1024 * 1024
+_ENDED = (Crashed, ConnectionFailed, OSError)
 
 
 class GateServer:
     """Server whose requests pass a gate."""
 
     def __init__(self, gate: GateTransport) -> None:
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.gate = gate
+        self._gate = gate
         self._group = Group()
-        self._group.start(self._server.serve_forever, 0.05, name="perturb-http")
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        route = Route(self._handle, METHODS, largest=_MAX_BODY)
+        limits = Limits(connections=_CLIENTS, waiting=_CLIENTS)
+        self._server = Server("127.0.0.1:0", {"": route}, name="perturb-http", limits=limits)
+        self._server.start(self._group)
+        self.url = self._server.url
 
     def __repr__(self) -> str:
         return f"<GateServer {self.url}>"
 
     def close(self) -> None:
         """Stop serving; requests that wait must have been ended by their gate."""
-        self._server.shutdown()
-        self._server.server_close()
         self._group.stop()
         self._group.join(5.0)
 
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
-    gate: GateTransport
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore a connection that the operator has closed."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: Any) -> None:  # the name of the base class
-        """Log nothing."""
-
-    def _answer(self) -> None:
+    def _handle(self, request: ServingRequest) -> Response:
+        headers = tuple((name, _readable(name, value)) for name, value in request.headers.items())
         try:
-            self._pass()
-        except (Crashed, ConnectionFailed):
-            self.close_connection = True  # the client sees a connection that breaks
-
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _answer  # noqa: N815
-
-    def _pass(self) -> None:
-        gate, body = cast(_Server, self.server).gate, self._body()
-        headers = tuple((name, _readable(name, value)) for name, value in self.headers.items())
-        if "Upgrade" in self.headers:
-            self._switch(gate, headers)
-            return
-        if "watch=true" in self.path or "watch=1" in self.path:
-            if "sendInitialEvents=true" in self.path:
+            if "upgrade" in request.headers:
+                return self._switch(request, headers)
+            if request.first("watch") not in ("true", "1"):
+                return _response(self._gate.request(request.method, request.target, headers, request.body, 0.0))
+            if request.first("sendInitialEvents") == "true":
                 # Streamed lists cannot show an older revision; clients then list.
-                self._reply(HTTPReply(422, {}, failure_body(422, "Invalid")))
-                return
-            self._stream(gate, headers)
-            return
-        self._reply(gate.request(self.command, self.path, headers, body, 0.0))
+                return Response(422, failure_body(422, "Invalid"), JSON)
+            stream = self._gate.stream("GET", request.target, headers, 0.0, idle_timeout=0.0)
+            return Takeover(serve=partial(_send_stream, stream))
+        except (Crashed, ConnectionFailed):
+            return Takeover()  # the client sees a connection that breaks
 
-    def _body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
-            chunks = []
-            while size := int(self.rfile.readline().split(b";")[0], 16):
-                chunks.append(self.rfile.read(size))
-                self.rfile.readline()
-            self.rfile.readline()
-            return b"".join(chunks)
-        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-
-    def _reply(self, reply: HTTPReply) -> None:
-        self.send_response(reply.status)
-        for name, value in {"content-type": JSON, **reply.headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(reply.body)))
-        self.end_headers()
-        self.wfile.write(reply.body)
-
-    def _switch(self, gate: GateTransport, headers: tuple[tuple[str, str], ...]) -> None:
-        """Switch to a WebSocket, and copy both directions until it ends."""
-        protocol = self.headers["Upgrade"]
+    def _switch(self, request: ServingRequest, headers: Headers) -> Response:
+        protocol = request.headers["upgrade"]
         if protocol.lower() != "websocket":
-            gate.unsupported = f"{self.command} {self.path.partition('?')[0]} with {protocol}: use WebSockets"
-        result = gate.upgrade(self.path, headers, 0.0)
-        if isinstance(result, HTTPReply):
-            self._reply(result)
-            return
-        self.close_connection = True
-        self.send_response(result.status)
-        for name, value in result.headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        upload = Group()
-        upload.start(self._upload, result, name="perturb-upload")
-        try:
-            while data := result.receive(None):
-                self.wfile.write(data)
-        finally:
-            result.close()
-            shut_down(self.connection)
-            upload.join(5.0)
+            self._gate.unsupported = f"{request.method} {request.path} with {protocol}: use WebSockets"
+        result = self._gate.upgrade(request.target, headers, 0.0)
+        return _response(result) if isinstance(result, HTTPReply) else Takeover(serve=partial(_copy, result))
 
-    def _upload(self, duplex: GateDuplex) -> None:
-        with suppress(Crashed, ConnectionFailed, OSError):
-            while data := cast(BufferedReader, self.rfile).read1(PIECE):
-                duplex.send(data)
-        duplex.close()
 
-    def _stream(self, gate: GateTransport, headers: tuple[tuple[str, str], ...]) -> None:
-        stream = gate.stream("GET", self.path, headers, 0.0, idle_timeout=0.0)
-        try:
-            self.send_response(stream.status)
-            self.send_header("content-type", JSON)
-            self.send_header("Transfer-Encoding", "chunked")
-            self.end_headers()
-            for line in stream:
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
-                self.wfile.flush()
-            self.wfile.write(b"0\r\n\r\n")
-        except OSError:
-            self.close_connection = True
-        finally:
-            stream.close()
+def _response(reply: HTTPReply) -> Response:
+    headers = dict(reply.headers)
+    return Response(reply.status, reply.body, headers.pop("content-type", JSON), headers)
+
+
+def _send_stream(stream: HTTPStream, sock: socket.socket, _: bytes) -> None:
+    """Send a response in chunks."""
+    with closing(stream), on_stop(stream.close), suppress(*_ENDED):
+        headers = {"Content-Type": JSON, "Transfer-Encoding": "chunked", "Connection": "close"}
+        sock.sendall(_head(stream.status, headers))
+        for line in stream:
+            sock.sendall(b"%x\r\n%s\r\n" % (len(line), line))
+        sock.sendall(b"0\r\n\r\n")
+
+
+def _copy(duplex: GateDuplex, sock: socket.socket, received: bytes) -> None:
+    """Switch protocols, and copy both directions until one ends."""
+    upload = Group()
+    with closing(duplex), on_stop(duplex.close), suppress(*_ENDED):
+        sock.sendall(_head(duplex.status, duplex.headers))
+        upload.start(_upload, duplex, sock, received, name="perturb-upload")
+        while data := duplex.receive(None):
+            sock.sendall(data)
+    shut_down(sock)
+    upload.join(5.0)
+
+
+def _upload(duplex: GateDuplex, sock: socket.socket, received: bytes) -> None:
+    with closing(duplex), suppress(*_ENDED):
+        while data := received or sock.recv(PIECE):
+            duplex.send(data)
+            received = b""
+
+
+def _head(status: int, headers: Mapping[str, str]) -> bytes:
+    lines = [f"HTTP/1.1 {status} ", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
 def _readable(name: str, value: str) -> str:
     """Return a header that requests JSON in place of protobuf, which the engine does not read."""
-    is_protobuf = name.lower() == "accept" and "protobuf" in value
-    return JSON if is_protobuf else value
+    return JSON if name == "accept" and "protobuf" in value else value

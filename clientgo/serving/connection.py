@@ -135,6 +135,12 @@ class ServingConnection:
         """Send a response; raise `Closed` if the client does not receive it in time."""
         yield from self._send(render(response, keep_alive=keep_alive, with_body=with_body))
 
+    def take_over(self) -> tuple[socket.socket, bytes]:
+        """Return a socket of this connection for another thread, which blocks, and the bytes received already."""
+        sock = self._socket.dup()
+        sock.settimeout(None)
+        return sock, self._take(len(self._buffer))
+
     def drain(self) -> Steps[None]:
         """Shut down sending and discard input for a while; raise `Closed` once the client has closed.
 

@@ -1,11 +1,12 @@
-"""HTTP/1.1 requests and responses as values, without sockets.
+"""HTTP/1.1 requests and responses as values.
 
 Parsing is strict, because requests may come from anyone: a head that two programs could interpret differently (a folded
 line, two lengths, a chunked body) is rejected.
 """
 
 import re
-from collections.abc import Mapping
+import socket
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http import HTTPStatus
@@ -47,6 +48,21 @@ class Response:
         return replace(self, headers={**self.headers, name: value})
 
 
+def _close(sock: socket.socket, received: bytes) -> None:
+    """Send nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Takeover(Response):
+    """Response that `serve` sends itself, for example a stream; the default sends none. The connection ends with it.
+
+    `serve` gets the socket, whose methods block, and the bytes that were received after the request. It has to end with
+    the scopes of its thread. Not over TLS.
+    """
+
+    serve: Callable[[socket.socket, bytes], object] = _close
+
+
 @dataclass(frozen=True, slots=True)
 class ServingRequest:
     """Request: header names are lower case, `path` is decoded, `peer` is the client's address."""
@@ -58,6 +74,8 @@ class ServingRequest:
     body: bytes = field(default=b"", repr=False)
     peer: str = ""
     keep_alive: bool = False
+    target: str = field(default="", repr=False)
+    """Path and query as they were sent."""
 
     def first(self, name: str, default: str = "") -> str:
         """Return the first value of a query parameter."""
@@ -87,10 +105,11 @@ def parse_head(head: bytes, *, peer: str = "") -> ServingRequest:
         raise RejectedRequest(501, "chunked bodies are not supported; send a Content-Length")
     if not re.fullmatch("[0-9]{1,10}", headers.get("content-length", "0")):
         raise RejectedRequest(400, "invalid Content-Length")
-    path, query = _target(match[2].decode("ascii"))
+    target = match[2].decode("ascii")
+    path, query = _target(target)
     option = headers.get("connection", "").lower()
     keep_alive = "close" not in option if minor else "keep-alive" in option
-    return ServingRequest(match[1].decode("ascii"), path, query, headers, peer=peer, keep_alive=keep_alive)
+    return ServingRequest(match[1].decode("ascii"), path, query, headers, b"", peer, keep_alive, target)
 
 
 def render(response: Response, *, keep_alive: bool, with_body: bool = True) -> bytes:

@@ -71,7 +71,8 @@ def below(path: str) -> str:
 class Router:
     """Finds the route, authorizes the request, and calls the handler; never raises.
 
-    A key that ends in `/` matches every path below it, except `/` itself, which matches only the root.
+    A key that ends in `/` matches every path below it, except `/` itself, which matches only the root. The empty key
+    matches all other paths.
     """
 
     def __init__(self, routes: Mapping[str, Handler], authorizer: Authorizer | None = None) -> None:
@@ -130,11 +131,11 @@ class Router:
         return self._refusal(route, request) or route
 
     def _key(self, path: str) -> str | None:
-        if path in self._routes or "/" not in path:
-            return path if path in self._routes else None
+        if path in self._routes:
+            return path
         # The longest match, so that one route may lie below another.
         above = [key for key in self._routes if key.endswith("/") and path.startswith(key) and key != "/"]
-        return max(above, key=len, default=None)
+        return max(above, key=len, default="" if "" in self._routes else None)
 
     def _refusal(self, route: Route, request: ServingRequest) -> Response | None:
         if route.access is Access.OPEN or (route.access is Access.PRIVATE and from_this_machine(request)):

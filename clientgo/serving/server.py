@@ -4,6 +4,7 @@ One thread serves all connections and their TLS handshakes; bounded worker threa
 requests. Time and size limits hold for a whole request.
 """
 
+import math
 import socket
 import ssl
 from argparse import ArgumentTypeError
@@ -21,7 +22,7 @@ from clientgo.log import get_logger
 from clientgo.serving.connection import STOP_SECONDS, Closed, Limits, Wait
 from clientgo.serving.connectionlimiter import ConnectionState
 from clientgo.serving.loop import ConnectionLoop, Conversation, HandlerCall, Session
-from clientgo.serving.message import RejectedRequest, Response, ServingRequest
+from clientgo.serving.message import RejectedRequest, Response, ServingRequest, Takeover
 from clientgo.serving.routing import Authorizer, Handler, Route, Router, late_response
 from clientgo.stopping import on_stop
 
@@ -152,6 +153,11 @@ class Server:
             yield from connection.drain()
             return False
         response = yield from self._respond(route, request)
+        if isinstance(response, Takeover):
+            sock, received = connection.take_over()
+            call = partial(_serve, response, sock, received)
+            yield HandlerCall(self._router.name_of(request), call, math.inf, partial(late_response, request))
+            return False
         stays_open = session.may_continue
         unread = request.content_length > len(request.body)
         # Announced in the response: a client that reused a closed connection would lose its request.
@@ -186,6 +192,11 @@ class Server:
         # Only the path: query and headers may contain secrets.
         facts = {"server": self.name, "method": request.method, "path": request.path, "status": response.status}
         log.debug("request handled", extra={**facts, "seconds": round(seconds, 6), "peer": request.peer})
+
+
+def _serve(takeover: Takeover, sock: socket.socket, received: bytes) -> None:
+    with sock:
+        takeover.serve(sock, received)
 
 
 _BACKLOG = 4096

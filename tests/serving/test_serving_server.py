@@ -10,6 +10,8 @@ import pytest
 from clientgo.errors import ConfigError
 from clientgo.lifecycle import Group
 from clientgo.serving import Access, Handler, Limits, Response, Route, Server, ServingRequest
+from clientgo.serving.message import Takeover
+from clientgo.stopping import on_stop
 from tests.serving.serving_client import ask, exchange, raw, serving, until_closed
 
 pytestmark = pytest.mark.integration
@@ -93,6 +95,37 @@ def test_a_connection_is_kept_for_the_next_request() -> None:
             assert b"hello world" in sock.recv(4096)
         sock.sendall(GET + b"Connection: close\r\n\r\n")
         assert b"\r\nConnection: close\r\n" in until_closed(sock)
+
+
+def test_route_may_take_the_connection_over() -> None:
+    def repeat(sock: socket.socket, received: bytes) -> None:
+        sock.sendall(b"first " + received)
+        while data := sock.recv(100):
+            sock.sendall(data.upper())
+
+    routes: dict[str, Handler] = {"/over": lambda _: Takeover(serve=repeat), "": lambda _: Takeover()}
+    with serving(routes) as server:
+        assert exchange(server, GET + b"\r\n") == b""  # a connection that breaks
+        with raw(server) as sock:
+            sock.sendall(b"GET /over HTTP/1.1\r\nHost: x\r\n\r\nearly")
+            assert sock.recv(100) == b"first early"
+            sock.sendall(b"late")
+            assert sock.recv(100) == b"LATE"
+
+
+def test_takeover_ends_with_its_client() -> None:
+    stopped = threading.Event()
+
+    def wait(sock: socket.socket, _: bytes) -> None:
+        with on_stop(stopped.set):
+            sock.sendall(b"x")
+            assert stopped.wait(10)
+
+    with serving({"/hello": lambda _: Takeover(serve=wait)}) as server:
+        with raw(server) as sock:
+            sock.sendall(GET + b"\r\n")
+            assert sock.recv(1) == b"x"
+        assert stopped.wait(10)
 
 
 def test_requests_sent_at_once_are_answered_in_order() -> None:
