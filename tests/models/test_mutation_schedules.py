@@ -17,7 +17,7 @@ MODULES = [
     "clientgo.stopping", "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
     "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.distributor",
     "clientgo.cache.informer",
-    "clientgo.cache.mutation", "clientgo.testing.source",
+    "clientgo.cache.ownwrites", "clientgo.cache.mutation", "clientgo.testing.source",
 ]  # fmt: skip
 
 RIGHT = Copies(MODULES)
@@ -41,15 +41,17 @@ class Bench:
             clock=Clock(),
         )
         self.group = code.lifecycle.Group(stop=Event(), clock=Clock())
+        self.cache = code.mutation.MutationCache.over(self.informer, clock=Clock())
         self._pause = scheduler.pause
         for owner, method in (
-            (self.informer, "last_sync_resource_version_in"),
             (self.informer.indexer, "get_by_key"),
             (self.informer.indexer, "by_index"),
             (self.informer.indexer, "list"),
+            (self.cache, "_reached"),
+            (self.cache._states, "of"),
+            (self.cache._deletions, "of"),
         ):
             setattr(owner, method, self._pausing(getattr(owner, method)))
-        self.cache = code.mutation.MutationCache.over(self.informer, clock=Clock())
         self.informer.distributor.replace("", [], set(), "1")
 
     def start(self) -> None:
@@ -192,7 +194,29 @@ def a_deletion_in_a_selection(code: Copies) -> Program:
     return program
 
 
-PROGRAMS = [a_writer_that_reads, a_handler_that_reads, two_writers, a_deletion_in_a_selection]
+def a_reader_beside_a_deletion(code: Copies) -> Program:
+    """A read while an object is deleted returns it after the last write, or nothing."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        bench = Bench(code, scheduler)
+        bench.apply("ADDED", config_map(2))
+        bench.cache.mutation(config_map(3))
+
+        def read() -> None:
+            for _ in range(2):
+                assert bench.cache.get_by_key(A) in (config_map(3), None), "get"
+                assert bench.cache.list() in ([config_map(3)], []), "list"
+
+        scheduler.spawn(lambda: bench.cache.deletion(A, "1", before=bench.cache.before_write(A)), "writer")
+        scheduler.spawn(read, "reader")
+        return lambda: bench.check(None)
+
+    return program
+
+
+PROGRAMS = [
+    a_writer_that_reads, a_handler_that_reads, two_writers, a_deletion_in_a_selection, a_reader_beside_a_deletion,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -207,42 +231,61 @@ def test_it_holds_under_many_schedules(program: Callable[[Copies], Program]) -> 
     assert explore(program(RIGHT), 500) > 5
 
 
+_READS = (
+    "        state = self._states.of(key)  # before the deletions, and these before the store\n"
+    "        deleted = self._deletions.of(key)\n"
+)
+_ADDS = "            self._deletions.add(key, uids, shows_terminating=shows_terminating)\n"
+_ENDS = (
+    "            if state is not None and _uid(state.obj) in uids and not shows_terminating:\n"
+    "                self._states.remove(key, state)\n"
+)
+
 MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "get reads the store first": (
         a_writer_that_reads,
         "mutation",
         (
-            "        entry = self._entries.get(key)  # before the store\n        newest = self._backing.get_by_key",
-            "        stored, entry = self._backing.get_by_key(key), self._entries.get(key)\n"
-            "        newest = (lambda _: stored)",
+            _READS,
+            "        stored = self._backing.get_by_key(key)\n"
+            + _READS
+            + "        if state is None and deleted is None:\n            return stored\n",
         ),
+    ),
+    "get reads the deletions before the states": (
+        a_reader_beside_a_deletion,
+        "mutation",
+        (_READS, "        deleted = self._deletions.of(key)\n        state = self._states.of(key)\n"),
     ),
     "lists read the store first": (
         a_writer_that_reads,
         "mutation",
         (
-            "        objects = self._with_writes(read, belongs)",
-            "        first = read()\n        read = lambda: first\n        objects = self._with_writes(read, belongs)",
+            "        with self._lock:\n            self._drop_expired()\n            states, deletions",
+            "        first = read()\n        read = lambda: first\n"
+            "        with self._lock:\n            self._drop_expired()\n            states, deletions",
         ),
     ),
     "the object is read before the version": (
         a_writer_that_reads,
         "mutation",
         (
-            "        reached = self._reached(key.namespace)\n        stored = self._backing.get_by_key(key)",
-            "        stored = self._backing.get_by_key(key)\n        reached = self._reached(key.namespace)",
+            "            reached = self._reached(key.namespace)\n"
+            "            stored = newest = self._backing.get_by_key(key)\n",
+            "            stored = newest = self._backing.get_by_key(key)\n"
+            "            reached = self._reached(key.namespace)\n",
         ),
     ),
     "a deletion is compared with the store before it is kept": (
         a_writer_that_reads,
         "mutation",
         (
-            "            entry = self._keep(key, entry.version, entry.state, deleted)\n"
-            "            # After they were added: a deletion that is stored from now on retires them.\n"
-            "            self._shrink(key, self._retired(entry, *passed - {_uid(self._backing.get_by_key(key))}))\n",
-            "            passed -= {_uid(self._backing.get_by_key(key))}\n"
-            "            entry = self._keep(key, entry.version, entry.state, deleted)\n"
-            "            self._shrink(key, self._retired(entry, *passed))\n",
+            _ADDS + _ENDS + "            # After they were added: a deletion that is stored from now on removes them.\n"
+            "            if passed := passed - {_uid(self._backing.get_by_key(key))}:\n",
+            "            passed = passed - {_uid(self._backing.get_by_key(key))}\n"
+            + _ADDS
+            + _ENDS
+            + "            if passed:\n",
         ),
     ),
     "a list does not set the version": (
@@ -257,11 +300,8 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     ),
     "a deletion is forgotten when the object leaves the selection": (
         a_deletion_in_a_selection,
-        "mutation",
-        (
-            "        if self.selection.filters:\n            self._departed",
-            "        if False:\n            self._departed",
-        ),
+        "ownwrites",
+        ("deleted is None or (self._may_return and", "deleted is None or (False and"),
     ),
     "the last response counts": (
         two_writers,
