@@ -6,6 +6,8 @@ An operator that has crashed must not go on, and cannot be shut down: each wait 
 import threading
 from dataclasses import dataclass
 
+from clientgo.perturb.programs.waits import reported_wait
+
 EPOCH = 1_700_000_000.0
 """Seconds since the epoch at which a run starts, so that equal runs write equal times."""
 
@@ -126,7 +128,8 @@ class OperatorClock:
         self._waiters[waiter] = None
         try:
             if not self._dead and (waiter.deadline is None or waiter.deadline > self.now()):
-                waiter.condition.wait()
+                with reported_wait(waiter.condition):
+                    waiter.condition.wait()
         finally:
             self._waiters.pop(waiter, None)
         if self._dead:

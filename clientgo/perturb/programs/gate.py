@@ -15,6 +15,7 @@ from clientgo.errors import ConnectionFailed
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.streams import GateDuplex
+from clientgo.perturb.programs.waits import reported_wait
 from clientgo.perturb.state import EVENTS, ObjectRef
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, WholeBody
 from clientgo.servers import ServedReply, ServedWatch
@@ -62,7 +63,7 @@ class Outgoing:
         self.body = body or b""
         self.is_watch = is_watch
         self._result: GateResult | BaseException | None = None
-        self._done = threading.Event()
+        self._finished = threading.Condition()
 
     def __repr__(self) -> str:
         return f"<Outgoing {self.method} {self.target}>"
@@ -84,15 +85,18 @@ class Outgoing:
 
     def finish(self, result: GateResult | BaseException) -> None:
         """Return the result to the operator, or raise it there."""
-        self._result = result
-        self._done.set()
+        with self._finished:
+            self._result = result
+            self._finished.notify_all()
 
     def wait(self) -> GateResult:
         """Wait for the result, in the operator's thread."""
-        self._done.wait()
+        with self._finished:
+            while self._result is None:
+                with reported_wait(self._finished):
+                    self._finished.wait()
         if isinstance(self._result, BaseException):
             raise self._result
-        assert self._result is not None, "set before the event"
         return self._result
 
     def named(self, number: int) -> bytes:
@@ -203,7 +207,8 @@ class WatchBody:
     def __next__(self) -> bytes:
         with self._changed:
             while self.is_open and not self._lines:
-                self._changed.wait()
+                with reported_wait(self._changed):
+                    self._changed.wait()
             if self._error is not None:
                 raise self._error
             if not self._lines:

@@ -1,15 +1,11 @@
 """Detection of idle threads: whether all threads of an operator wait, so that the engine may act.
 
-A thread waits if it is inside `threading.Condition.wait`, on which events and queues are built, and was not notified:
-its lock is still among the condition's waiters. So does an event loop that selects from files of which none is ready.
-Nothing is assumed about the operator's own code. A thread that waits in other C code looks like one that runs; it
-counts as waiting once it has not moved for a while, and the system says that it sleeps: soon for an idle worker of an
-executor.
+The waits of the operator by its clock and for the engine are reported (`waits`); those of other code are read from
+frames of the standard library (`frames`). Nothing is assumed about the operator's own code. A thread that waits in
+other C code looks like one that runs; it counts as waiting once it has not moved for a while, and the system says that
+it sleeps: soon for an idle worker of an executor.
 """
 
-import concurrent.futures.thread
-import select
-import selectors
 import sys
 import threading
 import time
@@ -22,18 +18,9 @@ import clientgo.record
 import clientgo.stopping
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.perturb.programs.clock import WorldTime
+from clientgo.perturb.programs.frames import is_condition, is_idle_worker, waits
+from clientgo.perturb.programs.waits import is_reported, is_waiting
 
-_WAIT: CodeType = threading.Condition.wait.__code__
-_EVENT_WAIT: CodeType = threading.Event.wait.__code__
-_THREAD = threading.Thread  # noqa: TID251  # starts none
-_START: CodeType = _THREAD.start.__code__
-_JOINS = frozenset(
-    method.__code__
-    for name in ("join", "_wait_for_tstate_lock")
-    if (method := getattr(_THREAD, name, None)) is not None
-)
-_SELECT: CodeType = selectors.EpollSelector.select.__code__
-_WORKER: CodeType = concurrent.futures.thread._worker.__code__
 # Threads that only send events, which the gate answers at once, and that only call what ends at a stop.
 _SENDERS = (str(Path(clientgo.record.__file__).parent), str(clientgo.stopping.__file__))
 _STARTERS = (str(threading.__file__), str(clientgo.lifecycle.__file__))
@@ -49,9 +36,6 @@ KNOWN_LOOKS = 6
 
 WORKER_LOOKS = 2
 """The same, of an executor's worker whose queue is empty."""
-
-LONG_SECONDS = 1.0
-"""Timeout of an event loop that counts as none: real time is none in a run."""
 
 PAUSE_SECONDS = 0.001
 
@@ -102,17 +86,17 @@ class OperatorThreads:
 
     def _active(self) -> list[tuple[int, FrameType]]:
         frames = self._frames()
-        return [(ident, frame) for ident, frame in frames if not _waits(frame) and not _is_sender(frame)]
+        return [(ident, frame) for ident, frame in frames if not _waits(ident, frame) and not _is_sender(frame)]
 
     def _is_stuck(self, ident: int, frame: FrameType, looks: dict[int, "_Looks"]) -> bool:
-        if frame.f_code is _WAIT:
+        if is_condition(frame):
             return False  # notified, or starts a thread that has no processor yet
         position = (frame.f_code, frame.f_lasti)
         last = looks.get(ident)
         if last is None or last.frame is not frame or last.position != position or _is_running(ident):
             looks[ident] = _Looks(frame, position)
             return False
-        if _is_idle_worker(frame):
+        if is_idle_worker(frame):
             last.count = min(last.count + 1, WORKER_LOOKS)
             return last.count == WORKER_LOOKS
         last.count += 1
@@ -131,42 +115,8 @@ class _Looks:
     count: int = 0
 
 
-def _waits(frame: FrameType) -> bool:
-    if frame.f_code in _JOINS:
-        return bool(frame.f_locals.get("block", True))  # `is_alive` does not wait
-    if frame.f_code is _SELECT:
-        return _selects_nothing(frame)
-    if frame.f_code is not _WAIT:
-        return False
-    values = frame.f_locals
-    if values.get("waiter") not in values["self"]._waiters:
-        return False  # notified, and about to run
-    caller = frame.f_back
-    # A thread that starts another one: the new one may not be listed yet.
-    return not (
-        caller is not None
-        and caller.f_code is _EVENT_WAIT
-        and caller.f_back is not None
-        and caller.f_back.f_code is _START
-    )
-
-
-def _selects_nothing(frame: FrameType) -> bool:
-    """Return whether an event loop waits without an end, and nothing that it waits for has happened."""
-    timeout = frame.f_locals.get("timeout")
-    if timeout is not None and 0 <= timeout <= LONG_SECONDS:
-        return False
-    files = select.poll()
-    try:
-        files.register(frame.f_locals["self"].fileno(), select.POLLIN)
-    except ValueError:
-        return False  # closed
-    return not files.poll(0)
-
-
-def _is_idle_worker(frame: FrameType) -> bool:
-    """Return whether a thread is an executor's worker that waits for work, or is about to."""
-    return frame.f_code is _WORKER and bool(frame.f_locals["work_queue"].empty())
+def _waits(ident: int, frame: FrameType) -> bool:
+    return is_waiting(ident) if is_reported(ident) else waits(frame)
 
 
 def _is_running(ident: int) -> bool:
