@@ -171,8 +171,8 @@ def _flags_of(options: Dataclass) -> list[Field[Any]]:
 
 
 def _with_default(help_text: str, default: object) -> str:
-    shown = str(default).lower() if isinstance(default, bool) else str(default)
-    return help_text.replace("%(default)s", shown)
+    text = str(default).lower() if isinstance(default, bool) else str(default)
+    return help_text.replace("%(default)s", text)
 
 
 def _hyphenated(name: str) -> str:

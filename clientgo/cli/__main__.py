@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clientgo.cli import creating
-from clientgo.cli.arguments import FURTHER, exit_code_of, parse, parser
-from clientgo.errors import ConfigError
+from clientgo.cli.arguments import FURTHER, exit_code_of, parse
 from clientgo.servers import command
 from clientgo.version import VERSION
 
@@ -38,16 +37,6 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
     return code
 
 
-def completion(options: argparse.Namespace, _: Path) -> int:
-    """Print the completion script of a shell."""
-    try:
-        import shtab  # noqa: PLC0415  # optional: most users need it once
-    except ModuleNotFoundError as error:
-        raise ConfigError("completion scripts need the package shtab: pip install shtab") from error
-    creating.say(shtab.complete(parser(), options.shell))
-    return 0
-
-
 def version(_: argparse.Namespace, __: Path) -> int:
     """Print the version."""
     creating.say(f"clientgo {VERSION}")
@@ -66,7 +55,7 @@ _COMMANDS = {
     "perturb": "perturbing:perturb",
     "doctor": "doctor:doctor",
     "explain": "explaining:explain",
-    "completion": "__main__:completion",
+    "completion": "completion:completion",
     "version": "__main__:version",
 }
 """Module and function of each command. A module is loaded when its command runs: the generators take most time."""

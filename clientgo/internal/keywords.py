@@ -15,9 +15,9 @@ def keywords_of(
     """Give a method with `**keywords` the keywords of a dataclass, for type checkers, editors and `inspect`."""
 
     def derive(method: Callable[Concatenate[S, ...], R]) -> Callable[Concatenate[S, P], R]:
-        own = inspect.signature(method)
-        first = next(iter(own.parameters.values()))
-        derived = own.replace(parameters=[first, *inspect.signature(options).parameters.values()])
+        signature = inspect.signature(method)
+        first = next(iter(signature.parameters.values()))
+        derived = signature.replace(parameters=[first, *inspect.signature(options).parameters.values()])
         cast(Any, method).__signature__ = derived
         return method
 

@@ -55,6 +55,7 @@ def test_completion_script_is_valid_syntax(tmp_path: Path, capsys: Any, shell: s
 
 
 def test_missing_package_is_reported_in_one_line(monkeypatch: Any, capsys: Any) -> None:
+    monkeypatch.delitem(sys.modules, "clientgo.cli.completion", raising=False)
     monkeypatch.setitem(sys.modules, "shtab", None)  # what an environment without it looks like to `import`
     assert main(["completion", "bash"]) == 1
     assert capsys.readouterr().err == (

@@ -188,6 +188,7 @@ def test_what_the_library_imports_is_declared() -> None:
         + extras["embedded"]
         + extras["secure-serving"]
         + extras["socks"]
+        + extras["completion"]
         + extras["perturb"]
     )
     assert imported_distributions(LIBRARY) <= set(re.findall(r"^([a-z][\w-]*)", declared, re.MULTILINE))

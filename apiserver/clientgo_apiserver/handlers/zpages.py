@@ -88,10 +88,10 @@ def _flags(state: State) -> dict[str, Any]:
     """Return the options that are flags; none of them is a secret."""
     options = state.options
     values = {"anonymous": options.anonymous, "authorization": options.authorization, **flag_values(options)}
-    return {"flags": {name: _shown(value) for name, value in sorted(values.items())}}
+    return {"flags": {name: _flag_text(value) for name, value in sorted(values.items())}}
 
 
-def _shown(value: object) -> str:
+def _flag_text(value: object) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -59,10 +59,8 @@ def use(clientset: Clientset, made: Made) -> None:
     assert_type(clientset.samplecontroller_v1alpha1.foos("ns").get("x").spec, FooSpec)
     machines = made.workshop_v1.machines("ns")
     assert_type(machines.repair("m", Repair(ObjectMeta(name="m"))), Repair)
-    assert_type(machines.fast(), list[Machine])
     lister = SharedInformerFactory(made).workshop.v1.machines.lister
-    assert_type(lister.machines("ns").fastest(), Machine)
-    assert_type(lister.speeds(), dict[str, int])
+    assert_type(lister.machines("ns").get("m"), Machine)
     assert_type(made.credentials_v1.credentials("ns").get("c").spec, CredentialSpec)
     machines.get("m").spec.sped  # wrong
     MachineSpecApplyConfiguration(sped=1)  # wrong
