@@ -1,20 +1,25 @@
 """Data of the bundled API server that is read from a real one: facts, without its texts.
 
-`python -m hack.server_data` reads from the server of kubectl's current context and writes into `clientgo_apiserver`:
-
-- `registry/schemas.txt`: the types of the API, from the OpenAPI documents, without descriptions
-- `bootstrap.yaml` and `roles.txt`: the objects of the first start, with `NOW` and `PORT` for those of the start
+`python -m hack.server_data` reads from the server of kubectl's current context. It writes the objects of the first
+start into `bootstrap.yaml` and `roles.txt`, with `NOW` and `PORT` for those of the start. It prints where the table of
+Go types differs from the server's OpenAPI documents, as rows to remove (`-`) and to add (`+`): what the documents lack,
+such as numbers of protobuf fields and names in Go, is added by hand.
 """
 
 import json
 import re
 import subprocess  # nosec B404  # kubectl
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
+from clientgo.meta.schema.gotypes import META
 from clientgo.meta.yamlio import to_yaml
+from clientgo_apiserver.gotypes.table import FILE, sections
 from clientgo_apiserver.registry.builtin import builtin_resources
+from clientgo_apiserver.registry.schemas import make_tables
 
 FOLDER = Path(__file__).resolve().parent.parent / "apiserver" / "clientgo_apiserver"
 # Kinds, and the label of the objects that the server creates.
@@ -35,24 +40,24 @@ _ROLES_HEAD = """\
 # A binding has its name, the kind of its role and, if it differs, the role's name, and its subjects.
 """
 
-_REFERENCE = "#/components/schemas/"
 _KINDS = "x-kubernetes-group-version-kind"
-_OPTIONS = {
-    "x-kubernetes-list-type": "list",
-    "x-kubernetes-list-map-keys": "keys",
-    "x-kubernetes-patch-strategy": "patch",
-    "x-kubernetes-patch-merge-key": "merge",
-    "x-kubernetes-map-type": "map",
+_EXTENSION = "x-kubernetes-"
+_OPTIONS = (
+    ("list", f"{_EXTENSION}list-type", f"{_EXTENSION}list-map-keys"),
+    ("patch", f"{_EXTENSION}patch-strategy", f"{_EXTENSION}patch-merge-key"),
+    ("map", f"{_EXTENSION}map-type", ""),
+)
+_GO_TYPES = {
+    "string": "string",
+    "boolean": "bool",
+    "byte": "[]byte",
+    "double": "float64",
+    "int32": "int32",
+    "int64": "int64",
 }
-_HEAD = """\
-# Types of Kubernetes' API, as in its OpenAPI documents, without descriptions; written by hack/server_data.py.
-# A section is a package, with the group and version of its kinds. A line is a type, and those below it are its fields:
-# name (`!` if required), type (`[]` lists, `{}` maps; the values of an enum; `=` and the default), and the list type,
-# its keys, patch strategy, merge key and map type. Types of other packages have the last two words of the package's
-# name. `kind` marks kinds, which have apiVersion and kind as well, and `kinds` those that exist in every group.
-"""
 
 Json = Mapping[str, Any]
+_ZEROS: Json = {"string": "", "bool": False, "float64": 0, "int32": 0, "int64": 0}
 
 
 def _kubectl(*arguments: str) -> Any:
@@ -60,67 +65,81 @@ def _kubectl(*arguments: str) -> Any:
     return json.loads(output)
 
 
-def _write_schemas() -> None:
+def _print_types() -> None:
+    """Print the differences between the table of types and the server's documents."""
     groups = {resource.group for resource in builtin_resources()}
-    schemas: dict[str, Json] = {}
+    served: dict[str, Json] = {}
     for path, entry in _kubectl("get", "--raw", "/openapi/v3")["paths"].items():
         if not path.startswith("apis/") or path.split("/")[1] in groups:
             document = _kubectl("get", "--raw", entry["serverRelativeURL"])
-            schemas |= document.get("components", {}).get("schemas", {})
-    (FOLDER / "registry" / "schemas.txt").write_text(_HEAD + "".join(schema_lines(schemas)), encoding="utf-8")
+            served |= document.get("components", {}).get("schemas", {})
+    tables = make_tables(sections().values())
+    for name in tables.in_every_group:
+        tables.schemas[name][_KINDS] *= 2
+    ours, theirs = ([*type_lines(schemas)] for schemas in (tables.schemas, served))
+    sys.stdout.writelines(f"{line}\n" for line in unified_diff(ours, theirs, str(FILE), "server", lineterm=""))
 
 
-def schema_lines(schemas: Mapping[str, Json]) -> Iterator[str]:
-    """Yield the lines of `schemas.txt` for these schemas."""
+def type_lines(schemas: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the lines of a table with the types of these schemas, as far as schemas tell."""
     for package in sorted({name.rpartition(".")[0] for name in schemas}):
         members = {name: schema for name, schema in schemas.items() if name.rpartition(".")[0] == package}
         kinds = [schema[_KINDS][0] for schema in members.values() if _KINDS in schema]
-        kind = next(iter(kinds), None)
-        group_version = "" if kind is None else f" {kind['group']}/{kind['version']}".replace(" /", " ")
-        yield f"\n[{package}{group_version}]\n"
+        kind = next(iter(kinds), {"group": "", "version": package})
+        api_version = META if package.endswith(".meta.v1") else f"{kind['group']}/{kind['version']}".strip("/")
+        yield f"[{api_version} {package}]"
         for name in sorted(members):
             yield from _type_lines(name, members[name])
 
 
 def _type_lines(name: str, schema: Json) -> Iterator[str]:
-    package, _, short = name.rpartition(".")
     kinds = schema.get(_KINDS, ())
-    text = "" if "properties" in schema else f" {_type(schema, package)}"
-    mark = "" if not kinds else " kind" if len(kinds) == 1 else " kinds"
-    unions = "".join(
-        f" union={union.get('discriminator', '')}:{','.join(union['fields-to-discriminateBy'])}"
-        for union in schema.get("x-kubernetes-unions", ())
-    )
-    yield f"{short}{text}{mark}{_options(schema)}{unions}\n"
+    marks = ["kind" if len(kinds) == 1 else "kinds"] if kinds else []
+    marks += [] if schema.get("type") == "object" and "properties" in schema else [f"schema={_json(schema)}"]
+    marks += ["atomic"] if schema.get("x-kubernetes-map-type") == "atomic" else []
+    for union in schema.get("x-kubernetes-unions", ()):
+        marks.append(f"union={union.get('discriminator', '')}:{','.join(union['fields-to-discriminateBy'])}")
+    yield " ".join([name.rpartition(".")[2], *marks])
     required = schema.get("required", ())
     for field, members in schema.get("properties", {}).items():
-        if mark != " kind" or field not in {"apiVersion", "kind"}:
-            sign = "!" if field in required else ""
-            yield f"  {field}{sign} {_type(members, package)}{_options(members)}\n"
+        if "kind" not in marks or field not in ("apiVersion", "kind"):
+            yield _row(field, members, field in required)
 
 
-def _type(schema: Json, package: str) -> str:
+def _json(schema: Json) -> str:
+    names = "|".join(member["type"] for member in schema["oneOf"]) if "oneOf" in schema else schema.get("type", "any")
+    return names + (f":{schema['format']}" if "format" in schema else "")
+
+
+def _row(name: str, schema: Json, required: bool) -> str:
+    text, default = _type(schema), schema.get("default")
+    words = []
+    if text in _ZEROS and required and default is None:
+        words.append("omitempty")
+    elif default not in (None, {}) and (not required or default != _ZEROS.get(text)):
+        words.append(f"default={json.dumps(default, separators=(',', ':'))}")
+    return " ".join(["  -", f"{name}{'!' if required else ''}", text, *words, *_options(schema)])
+
+
+def _type(schema: Json) -> str:
     references: Iterable[Json] = [schema, *schema.get("allOf", ())]
     reference = next((member["$ref"] for member in references if "$ref" in member), "")
     if reference:
-        home, _, short = reference.removeprefix(_REFERENCE).rpartition(".")
-        text = short if home == package else f"{'.'.join(home.split('.')[-2:])}.{short}"
-    elif schema.get("type") == "array":
-        return f"[]{_type(schema['items'], package)}"
-    elif "additionalProperties" in schema:
-        return f"{{}}{_type(schema['additionalProperties'], package)}"
-    elif "oneOf" in schema:
-        text = "|".join(member["type"] for member in schema["oneOf"])
-        text += f":{schema['format']}" if "format" in schema else ""
-    else:
-        text = schema.get("format") or schema.get("type") or "any"
-    text += f"({'|'.join(schema['enum'])})" if "enum" in schema else ""
-    return text + (f"={json.dumps(schema['default'], separators=(',', ':'))}" if "default" in schema else "")
+        return f"{'' if schema.get('default') == {} else '*'}{reference.rpartition('.')[2]}"
+    if schema.get("type") == "array":
+        return f"[]{_type(schema['items']).removeprefix('*')}"
+    if "additionalProperties" in schema:
+        return f"map[string]{_type(schema['additionalProperties']).removeprefix('*')}"
+    text = _GO_TYPES[schema.get("format") or schema["type"]]
+    return text + (f"({'|'.join(schema['enum'])})" if "enum" in schema else "")
 
 
-def _options(schema: Json) -> str:
-    values = ((option, schema[key]) for key, option in _OPTIONS.items() if key in schema)
-    return "".join(f" {option}={','.join(v) if isinstance(v, list) else v}" for option, v in values)
+def _options(schema: Json) -> Iterator[str]:
+    for name, extension, keys in _OPTIONS:
+        if extension in schema:
+            key = schema.get(keys, ())
+            key = key if isinstance(key, str) else ",".join(key)
+            yield f"{name}={schema[extension]}{f':{key}' if key else ''}"
 
 
 def _write_objects() -> None:
@@ -166,9 +185,9 @@ def _subject(subject: Json) -> str:
 
 
 def main() -> None:
-    """Write all files."""
-    _write_schemas()
+    """Write the files, and print the differences of the types."""
     _write_objects()
+    _print_types()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Numbers in options of requests as Go parses them, and the words of its parser of quantities."""
+"""Numbers in options of requests as Go parses them, and the words of its decoders and of its parser of quantities."""
+
+from typing import Any
 
 _MAX_DIGITS = 21  # more than a number of 64 bits has
 
@@ -38,3 +40,11 @@ QUANTITY_ERRORS = {
     "suffix": "unable to parse quantity's suffix",
 }
 """Messages of the parser of quantities, by the invalid part."""
+
+
+_JSON_TYPES = {bool: "bool", str: "string", int: "number", float: "number", dict: "object", list: "array"}
+
+
+def json_type(value: Any) -> str:
+    """Return the JSON type of a value as Go names it in decoding errors."""
+    return "null" if value is None else _JSON_TYPES.get(type(value), "value")

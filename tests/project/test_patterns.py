@@ -23,7 +23,7 @@ FLAGS_AT = {"compile": 1, "match": 2, "fullmatch": 2, "search": 2, "findall": 2,
 METHODS = FLAGS_AT.keys() - {"compile"}
 
 BUILT: Mapping[str, list[tuple[re.Pattern[Any], str]]] = {
-    "clientgo_apiserver/registry/scalars.py": [],  # elements of a layout: literals and counted digits
+    "clientgo_apiserver/gotypes/scalars.py": [],  # elements of a layout: literals and counted digits
     "clientgo/codegen/inputs/apitypes.py": [(re.compile(r"\s+x\s*:.*=\s*(\[|\{|list\(|dict\(|set\()"), "match")],
     "clientgo/log/credentials.py": [
         *((pattern, "sub") for pattern, _ in credentials._shapes()),

@@ -8,8 +8,8 @@ from clientgo.meta.patches import PatchError, jsonpatch
 from clientgo_apiserver.admission.expressions import PolicyError
 from clientgo_apiserver.cel.functions.operators import OPERATORS
 from clientgo_apiserver.cel.values import StructValue
+from clientgo_apiserver.gotypes.typedvalues import typed_errors
 from clientgo_apiserver.handlers.patches import rules_of
-from clientgo_apiserver.registry.typedvalues import typed_errors
 from clientgo_apiserver.resources import Object, Resource
 
 

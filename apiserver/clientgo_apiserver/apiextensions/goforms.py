@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
-from clientgo_apiserver.registry.gotypes import members
+from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
+from clientgo_apiserver.gotypes.structs import members
 
 _ZEROS = {"s": "", "b": False, "i": 0, "l": 0}
 _LISTS = {"JSONSchemaPropsOrArray": "JSONSchemas", "JSONSchemaPropsOrStringArray": "Property"}
@@ -34,10 +34,9 @@ def go_fields(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 def _fields(kind: str) -> tuple[tuple[str, ProtobufField], ...]:
     """Return the fields of a message by their names in Go, in order."""
     fields = sorted(members(_messages()[kind]), key=lambda field: (field.name not in _FIRST, 0))
-    return tuple((_go_name(field.name), field) for field in fields)
+    return tuple((field.go_name, field) for field in fields)
 
 
-_GO_NAMES = {"id": "ID", "url": "URL", "jsonPath": "JSONPath"}
 _FIRST = ("id", "$schema", "$ref", "description", "type", "nullable", "rule")
 
 
@@ -62,10 +61,3 @@ def _messages() -> dict[str, Message]:
             waiting += [field.message for field in message.fields.values()]
     del messages["JSON"]  # any value
     return messages
-
-
-def _go_name(field: str) -> str:
-    if field in _GO_NAMES:
-        return _GO_NAMES[field]
-    words = field.removeprefix("$").replace("x-kubernetes-", "x-").split("-")
-    return "".join(word[0].upper() + word[1:] for word in words)

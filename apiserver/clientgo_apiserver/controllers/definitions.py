@@ -17,8 +17,8 @@ from clientgo_apiserver.apiextensions.crdstatus import (
     merged_conditions,
 )
 from clientgo_apiserver.controllers.base import InternalController, conditions_of, is_deleting
+from clientgo_apiserver.gotypes.structs import rules_of_kind
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.gotypes import rules_of_kind
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.storage.stored import Key
 

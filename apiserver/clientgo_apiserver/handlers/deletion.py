@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, TypeVar
 from clientgo_apiserver.admission import webhooks
 from clientgo_apiserver.admission.chain import admit_deletion
 from clientgo_apiserver.admission.namespaces import require_deletable
+from clientgo_apiserver.gotext import json_type
+from clientgo_apiserver.gotypes.structs import in_order
 from clientgo_apiserver.handlers.options import dry_run_causes, read_number
 from clientgo_apiserver.handlers.writes import Write
 from clientgo_apiserver.http.decode import read_body
-from clientgo_apiserver.http.gojson import json_type
 from clientgo_apiserver.http.messages import HTTPRequest, Query
 from clientgo_apiserver.http.status import (
     ApiFailure,
@@ -26,7 +27,6 @@ from clientgo_apiserver.http.status import (
 )
 from clientgo_apiserver.http.steps import let_others_run
 from clientgo_apiserver.limits import LOOP_OBJECTS
-from clientgo_apiserver.registry.gotypes import in_order
 from clientgo_apiserver.registry.metadata import mark_deleted, timestamp
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import current, from_storage, served, shown, with_version

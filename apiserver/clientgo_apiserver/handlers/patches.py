@@ -16,10 +16,11 @@ from clientgo.meta.apply.serverside import apply as apply_config
 from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch, jsonpatch
 from clientgo.meta.patches.strategic import Merger
 from clientgo_apiserver.apiextensions.structural import cached_by_identity
-from clientgo_apiserver.http.gojson import json_type
+from clientgo_apiserver.gotext import json_type
+from clientgo_apiserver.gotypes.structs import ATOMIC, cached_rules, check_field, rules_of_kind
+from clientgo_apiserver.http.protobuf import zero_value
 from clientgo_apiserver.http.status import ApiFailure, bad_request
 from clientgo_apiserver.limits import MAX_OPERATIONS
-from clientgo_apiserver.registry.gotypes import ATOMIC, cached_rules, check_field, rules_of_kind, zero_value
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import Conversions, in_version, versions_of
 from clientgo_apiserver.resources import Resource

@@ -8,6 +8,8 @@ from clientgo.meta.apply.comparison import UntypedObject
 from clientgo.meta.apply.managedfields import UnknownVersion
 from clientgo.meta.patches import mergepatch
 from clientgo_apiserver.apiextensions.structural import whole_numbers
+from clientgo_apiserver.gotext import json_type
+from clientgo_apiserver.gotypes.typedvalues import typed_errors
 from clientgo_apiserver.handlers.patches import (
     Applied,
     apply,
@@ -18,7 +20,7 @@ from clientgo_apiserver.handlers.patches import (
 )
 from clientgo_apiserver.handlers.writes import Write, check_name, decode_metadata, name_required, read_metadata
 from clientgo_apiserver.http.decode import is_earlier, media_type, no_conversion, parse_json, parse_yaml
-from clientgo_apiserver.http.gojson import go_json, in_text_order, json_type
+from clientgo_apiserver.http.gojson import go_json, in_text_order
 from clientgo_apiserver.http.nesting import value_error
 from clientgo_apiserver.http.status import (
     ApiFailure,
@@ -28,7 +30,6 @@ from clientgo_apiserver.http.status import (
     unavailable_type,
     unsupported_media_type,
 )
-from clientgo_apiserver.registry.typedvalues import typed_errors
 from clientgo_apiserver.resources import Object, Resource
 
 JSON_PATCH = "application/json-patch+json"

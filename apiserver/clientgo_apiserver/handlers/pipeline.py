@@ -14,6 +14,7 @@ from clientgo_apiserver.admission.namespaces import require_namespace
 from clientgo_apiserver.apiextensions.crdstatus import require_lasting
 from clientgo_apiserver.auth.authorization import Attributes, authorize
 from clientgo_apiserver.gotext import parse_uint
+from clientgo_apiserver.gotypes.structs import in_order
 from clientgo_apiserver.handlers.patching import APPLY_PATCH, JSON_PATCH, merged, patched, read_configuration
 from clientgo_apiserver.handlers.writes import (
     Write,
@@ -41,7 +42,6 @@ from clientgo_apiserver.http.steps import is_long, run_rules, run_step
 from clientgo_apiserver.names import generate
 from clientgo_apiserver.registry import metadata
 from clientgo_apiserver.registry.disabledfields import without_disabled
-from clientgo_apiserver.registry.gotypes import in_order
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import ConversionNeeded, converted, from_storage, shown, to_storage, with_version
 from clientgo_apiserver.resources import Object

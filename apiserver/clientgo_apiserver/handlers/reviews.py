@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from clientgo_apiserver.auth.authentication import user_of_token
 from clientgo_apiserver.auth.authorization import Attributes, Rules, decide
 from clientgo_apiserver.auth.serviceaccounts import ISSUER, matching_audiences, token_audiences
+from clientgo_apiserver.gotypes.structs import in_order, metadata_in_order
 from clientgo_apiserver.http.status import bad_request, invalid, invalid_value
-from clientgo_apiserver.registry.gotypes import in_order, metadata_in_order
 from clientgo_apiserver.registry.metadata import timestamp
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State

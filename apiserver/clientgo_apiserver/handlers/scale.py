@@ -7,6 +7,8 @@ import msgspec
 from clientgo.meta.apply.managedfields import after_scale
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.scheme import ScaleSubresource
+from clientgo_apiserver.gotypes.decoding import decode, message_of
+from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.handlers.patching import APPLY_PATCH, merged, patched_object, read_configuration, read_patch
 from clientgo_apiserver.handlers.pipeline import UpdatedObject, update
 from clientgo_apiserver.handlers.reading import get
@@ -14,9 +16,7 @@ from clientgo_apiserver.handlers.writes import Write, check_name
 from clientgo_apiserver.http.decode import media_type, read_object
 from clientgo_apiserver.http.status import bad_request, invalid, invalid_value, modified
 from clientgo_apiserver.printers.values import dig
-from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.metadata import normalize
-from clientgo_apiserver.registry.scalars import DecodeError
 from clientgo_apiserver.registry.views import from_storage
 from clientgo_apiserver.resources import SCALE, Object, Resource
 from clientgo_apiserver.state import State

@@ -9,6 +9,8 @@ from clientgo.meta.apply.managedfields import FieldManager, after_update, presen
 from clientgo_apiserver.apiextensions.embedded import coerced
 from clientgo_apiserver.apiextensions.schema import conforms
 from clientgo_apiserver.apiextensions.structural import apply_defaults, has_defaults, prune
+from clientgo_apiserver.gotypes.decoding import decode, message_of
+from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.handlers.options import check_write_options
 from clientgo_apiserver.handlers.patches import managed_type
 from clientgo_apiserver.http.decode import YAML_TYPES, media_type
@@ -17,11 +19,9 @@ from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value
 from clientgo_apiserver.limits import MAX_MANAGER_BYTES
-from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.defaults.kinds import set_defaults
 from clientgo_apiserver.registry.defaults.types import without_empty
 from clientgo_apiserver.registry.metadata import normalize, timestamp
-from clientgo_apiserver.registry.scalars import DecodeError
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.strategies.strategy import Strategy, with_field
 from clientgo_apiserver.resources import Object, Resource

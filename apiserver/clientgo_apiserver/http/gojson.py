@@ -85,14 +85,6 @@ def summarize(body: bytes, limit: int = 30) -> str:
     return (head.decode(errors="replace") if body[:1] == b"{" else head.hex()) + more
 
 
-_JSON_TYPES = {bool: "bool", str: "string", int: "number", float: "number", dict: "object", list: "array"}
-
-
-def json_type(value: Any) -> str:
-    """Return the JSON type of a value as Go names it in decoding errors."""
-    return "null" if value is None else _JSON_TYPES.get(type(value), "value")
-
-
 def go_json(value: Any) -> str:
     """Encode a value as Go does, without spaces."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -13,8 +13,8 @@ import msgspec
 
 from clientgo.meta.jsonvalues import html_escaped
 from clientgo.meta.yamlio import to_yaml
-from clientgo_apiserver.http.largejson import decode_fields, decode_items
 from clientgo_apiserver.http.status import ApiFailure, not_acceptable, unavailable_type
+from clientgo_apiserver.largejson import decode_fields, decode_items
 from clientgo_apiserver.limits import Budget
 from clientgo_apiserver.users import ANONYMOUS, User
 

@@ -10,13 +10,14 @@ import base64
 import struct
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
 
 from clientgo.internal.gotext import json_number
+from clientgo_apiserver.gotypes.messages import BYTES, FIXED32, FIXED64, VARINT, Message, ProtobufField, find_message
 from clientgo_apiserver.http.nesting import json_error, value_error
-from clientgo_apiserver.http.protobuf_table import BYTES, FIXED32, FIXED64, VARINT, Message, ProtobufField, find_message
 from clientgo_apiserver.limits import MAX_DEPTH, MAX_NODES
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
@@ -73,6 +74,13 @@ def decode(message: Message, raw: bytes) -> dict[str, Any]:
     if reason:
         raise ValueError(reason)
     return value
+
+
+@cache
+def zero_value(api_version: str, kind: str) -> dict[str, Any]:
+    """Return the JSON of an empty object of a built-in kind: its structs, and fields that Go never omits."""
+    message = find_message(api_version, kind)
+    return {} if message is None else decode(message, b"")
 
 
 class _Decoder:

@@ -75,4 +75,4 @@ CLUSTER_CELLS: Mapping[str, Callable[[Any], Any]] = {
     "parent": _parent,
     "request_state": _request_state,
 }
-"""Functions of columns.txt by name."""
+"""Functions of columns by name."""

@@ -1,4 +1,9 @@
-"""Columns of the built-in kinds, from `columns.txt`, which describes its format."""
+"""Columns of the built-in kinds, from the rows `column` of the table of Go types.
+
+A column has a title, two or more spaces, and the path of its value, `path|default:type`, or a function of `cells`,
+`function(path|default):type`, which gets the whole object if there is no path. kubectl shows the cells unchanged. `+`
+before the title marks a column that only `kubectl get -o wide` shows; `Name` and `Age` stand for themselves.
+"""
 
 import json
 import re
@@ -8,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from clientgo.meta.scheme import Column
-from clientgo_apiserver.datafiles import read_sections
+from clientgo_apiserver.gotypes.table import sections
 from clientgo_apiserver.printers.cells import CELLS
 from clientgo_apiserver.printers.values import Obj, dig, since
 
@@ -25,13 +30,15 @@ class Printed(NamedTuple):
 Printer = tuple[Printed, ...]
 
 
-_TABLE = read_sections(__package__, "columns.txt")
+_DEFAULT = ("Name", "Created At  metadata.creationTimestamp:date")
 
 
 @cache
 def printer_of(group: str, kind: str) -> Printer:
-    """Return the columns of a built-in kind."""
-    return tuple(_printed(text, kind) for text in _TABLE.get(f"{group}/{kind}", _TABLE["*"]))
+    """Return the columns of a built-in kind; those of several versions are the same."""
+    types = (section.types.get(kind) for section in sections().values() if section.group == group)
+    rows = next((rows for entry in types if entry is not None and (rows := list(entry.rows("column")))), _DEFAULT)
+    return tuple(_printed(row, kind) for row in rows)
 
 
 def _printed(text: str, kind_name: str) -> Printed:

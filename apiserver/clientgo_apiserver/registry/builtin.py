@@ -1,9 +1,16 @@
-"""The built-in kinds, from `resources.txt`, which describes its format."""
+"""The built-in kinds, from the rows `resource` and `subresource` of the table of Go types.
+
+Words of a resource: `status` and `scale` subresources, `generation` (counted), `returned` (DELETE returns the object),
+`versioned` (updates need a resourceVersion), `put-creates`, `no-deletecollection`, `create-only`, and `read-only` (get
+and list).
+"""
 
 from collections.abc import Iterator
+from operator import itemgetter
 
+from clientgo.meta.schema.gotypes import GoType, Section, TypeOptions, parse_options
 from clientgo.meta.scheme import ScaleSubresource
-from clientgo_apiserver.datafiles import read_sections
+from clientgo_apiserver.gotypes.table import sections
 from clientgo_apiserver.resources import ALL_VERBS, Registry, Resource, ServedSubresource
 
 _SINGULARS = {"endpoints": "endpoints"}
@@ -17,16 +24,10 @@ _REPLICAS = ScaleSubresource(".spec.replicas", ".status.replicas", ".spec.select
 
 def builtin_resources() -> Iterator[Resource]:
     """Yield every built-in resource, in the order of discovery."""
-    for group_version, rows in read_sections(__package__, "resources.txt").items():
-        group, _, version = group_version.rpartition("/")
-        subresources: dict[str, list[ServedSubresource]] = {}
-        for name, *columns in (row.split() for row in rows if "/" in row.split()[0]):
-            plural, _, part = name.partition("/")
-            subresources.setdefault(plural, []).append(_subresource(part, *columns))
-        for row in rows:
-            columns = [*row.split(), ""][:7]
-            if "/" not in columns[0]:
-                yield _resource(group, version, columns, tuple(subresources.get(columns[0], ())))
+    for section in sections().values():
+        kinds = (entry for entry in section.types.values() if "kind" in entry.marks)
+        rows = [(row, kind) for kind in kinds for row in kind.rows("resource")]
+        yield from (_resource(section, entry, row) for row, entry in sorted(rows, key=itemgetter(0)))
 
 
 def builtin_registry() -> Registry:
@@ -34,37 +35,43 @@ def builtin_registry() -> Registry:
     return Registry(builtin_resources())
 
 
-def _subresource(name: str, kind: str, verbs: str) -> ServedSubresource:
+def _subresource(row: str) -> ServedSubresource:
+    name, kind, verbs = row.split()
     *group_version, kind = kind.split("/")
     return ServedSubresource(name, kind, tuple(verbs.split(",")), *group_version)
 
 
-def _resource(group: str, version: str, row: list[str], connected: tuple[ServedSubresource, ...]) -> Resource:
-    plural, kind, scope, short, categories, flag_text, selectable = row
-    flags = flag_text.split(",")
-    verbs = ("create",) if "c" in flags else ("get", "list") if "ro" in flags else ALL_VERBS
-    if "-dc" in flags:
+def _resource(section: Section, entry: GoType, row: str) -> Resource:
+    group, version = section.group, section.version
+    plural, scope, words = f"{row} ".split(" ", 2)
+    options = parse_options(words)
+    verbs = ("create",) if "create-only" in options else ("get", "list") if "read-only" in options else ALL_VERBS
+    if "no-deletecollection" in options:
         verbs = tuple(verb for verb in verbs if verb != "deletecollection")
     return Resource(
         group=group,
         version=version,
         plural=plural,
-        kind=kind,
-        singular=_SINGULARS.get(plural, kind.lower()),
-        list_kind=kind + "List",
-        namespaced=scope == "N",
-        short_names=() if short == "-" else tuple(short.split(",")),
-        categories=() if categories == "-" else tuple(categories.split(",")),
+        kind=entry.name,
+        singular=_SINGULARS.get(plural, entry.name.lower()),
+        list_kind=entry.name + "List",
+        namespaced=scope == "namespaced",
+        short_names=_listed(options, "short"),
+        categories=_listed(options, "categories"),
         verbs=verbs,
-        status="s" in flags,
-        generation="g" in flags,
-        unconditional_update="v" not in flags,
-        create_on_update="p" in flags,
-        returns_deleted="r" in flags,
-        scale=_REPLICAS if "x" in flags else None,
-        connected=connected,
-        deprecation=_DEPRECATIONS.get(kind, "") if not group else "",
+        status="status" in options,
+        generation="generation" in options,
+        unconditional_update="versioned" not in options,
+        create_on_update="put-creates" in options,
+        returns_deleted="returned" in options,
+        scale=_REPLICAS if "scale" in options else None,
+        connected=tuple(map(_subresource, entry.rows("subresource"))),
+        deprecation=_DEPRECATIONS.get(entry.name, "") if not group else "",
         storage_version=_STORAGE_VERSIONS.get(group, version),
         storage_group="" if group == "events.k8s.io" else None,
-        selectable_fields=tuple(filter(None, selectable.split(","))),
+        selectable_fields=_listed(options, "select"),
     )
+
+
+def _listed(options: TypeOptions, name: str) -> tuple[str, ...]:
+    return tuple(options[name].split(",")) if name in options else ()

@@ -10,9 +10,9 @@ from functools import cache, cached_property
 from operator import is_
 from typing import Any
 
-from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
-from clientgo_apiserver.registry.decoding import is_struct, item_message
-from clientgo_apiserver.registry.gotypes import members
+from clientgo_apiserver.gotypes.decoding import is_struct, item_message
+from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
+from clientgo_apiserver.gotypes.structs import members
 from clientgo_apiserver.resources import Object, Resource
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {

@@ -6,10 +6,10 @@ from typing import Any
 
 from clientgo.clock import Clock
 from clientgo_apiserver import names
+from clientgo_apiserver.gotypes.decoding import decode_part, message_of
+from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, quoted, required
 from clientgo_apiserver.limits import MAX_ANNOTATION_BYTES
-from clientgo_apiserver.registry.decoding import decode_part, message_of
-from clientgo_apiserver.registry.scalars import DecodeError
 from clientgo_apiserver.resources import Object, Resource
 
 _FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")

@@ -16,6 +16,7 @@ import msgspec
 from clientgo.meta.schema.descriptions import descriptions_of
 from clientgo.version import KUBERNETES
 from clientgo_apiserver.apiextensions.embedded import EMBEDDED, has_embedded
+from clientgo_apiserver.gotypes.table import FILE
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.registry.openapi_paths import (
     custom_definition_name,
@@ -54,7 +55,7 @@ def builtin_hashes() -> dict[str, str]:
 
     They depend on the data files and on the package that has the descriptions; the documents are not built for them.
     """
-    data = [(files(__package__) / name).read_bytes() for name in ("schemas.txt", "resources.txt", "openapi.yaml")]
+    data = [FILE.read_bytes(), (files(__package__) / "openapi.yaml").read_bytes()]
     common = hashlib.sha512(b"".join([*data, version_of("kubernetes").encode()]))
     groups = {path_of(item.group, item.version): item.group for item in builtin_registry().resources()}
     paths = {*_WITHOUT_RESOURCES, *groups, *(f"apis/{group}" for group in groups.values() if group)}

@@ -1,45 +1,28 @@
-"""OpenAPI schemas of the built-in types, from `schemas.txt`, which describes its format.
+"""OpenAPI schemas of the built-in types, from the table of Go types.
 
 Descriptions are those of the installed `kubernetes` package. Both are read when the first document is requested.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
-import msgspec
-
 from clientgo.meta.schema.descriptions import descriptions_of
+from clientgo.meta.schema.gotypes import GoField, GoType, Section, is_always_written, value_of
+from clientgo_apiserver.gotypes.table import sections
 
 Json = dict[str, Any]
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _REFERENCE = "#/components/schemas/"
-_OPTIONS = {
-    "list": "x-kubernetes-list-type",
-    "keys": "x-kubernetes-list-map-keys",
-    "patch": "x-kubernetes-patch-strategy",
-    "merge": "x-kubernetes-patch-merge-key",
-    "map": "x-kubernetes-map-type",
-    "union": "x-kubernetes-unions",
+_SCALARS: dict[str, Json] = {
+    "string": {"type": "string"},
+    "[]byte": {"type": "string", "format": "byte"},
+    "bool": {"type": "boolean"},
+    "float64": {"type": "number", "format": "double"},
+    **{name: {"type": "integer", "format": name} for name in ("int32", "int64")},
 }
-# A line of the file: indentation, name, `!`, type, and the options after it (values of an enum may contain spaces).
-_MARKS = frozenset(("kind", "kinds"))
-_FORMATS = {
-    **dict.fromkeys(("int32", "int64"), "integer"),
-    **dict.fromkeys(("byte", "date-time"), "string"),
-    "double": "number",
-}
-_SCALARS = frozenset(("string", "boolean", "integer", "number", "object"))
-
-
-class _Package(NamedTuple):
-    """Package of types: its full name, and the group and version of its kinds."""
-
-    name: str
-    group: str
-    version: str
+_ZEROS: dict[str, Any] = {"string": "", "int32": 0, "int64": 0, "double": 0, "boolean": False}
 
 
 def reference(definition: str) -> Json:
@@ -120,102 +103,121 @@ class Tables(NamedTuple):
 
 @cache
 def _tables() -> Tables:
-    return parse_schemas((files(__package__) / "schemas.txt").read_text(encoding="utf-8"))
+    return make_tables(sections().values())
 
 
-def parse_schemas(text: str) -> Tables:
-    """Return the schemas of a text in the format of `schemas.txt`, without descriptions."""
-    lines = text.splitlines()
-    heads = [line.strip("[]").split(" ") for line in lines if line.startswith("[")]
-    packages = {".".join(name.split(".")[-2:]): name for name, *_ in heads}
+def make_tables(table: Iterable[Section]) -> Tables:
+    """Return the schemas of the types of a table, without descriptions."""
     tables = Tables({}, {}, set())
-    package, schema = _Package("", "", ""), Json()
-    for line in lines:
-        if line.startswith("["):
-            name, _, group_version = line.strip("[]").partition(" ")
-            group, _, version = group_version.rpartition("/")
-            package = _Package(name, group, version)
-        elif line and not line.startswith("#"):
-            name, text, options = _split(line)
-            if not line.startswith(" "):
-                schema = _add_type(tables, package, name, text, options)
+    for section in table:
+        for entry in section.types.values():
+            if entry.base or "private" in entry.marks:
                 continue
-            field = name.rstrip("!")
-            schema["properties"][field] = _type(text, package.name, packages) | _options(options)
-            if name != field:
-                schema.setdefault("required", []).append(field)
-    for schema in tables.schemas.values():
-        if schema.get("properties") == {}:
-            del schema["properties"]
-        elif "properties" in schema:
-            schema["properties"] = dict(sorted(schema["properties"].items()))
+            _add(tables, section, entry, _of_type(section, entry))
+            if "list" in entry.marks:
+                rows = f"\n  - items! []{entry.name}\n  - metadata ListMeta"
+                list_type = GoType(f"{entry.name}List", "kind", rows)
+                _add(tables, section, list_type, _of_type(section, list_type))
     return tables
 
 
-def _split(line: str) -> tuple[str, str, list[str]]:
-    """Return the name, type and options of a line; the values of an enum may contain spaces."""
-    name, *words = line.split()
-    end = len(words)
-    while end and (words[end - 1] in _MARKS or words[end - 1].partition("=")[0] in _OPTIONS):
-        end -= 1
-    return name, " ".join(words[:end]), words[end:]
-
-
-def _add_type(tables: Tables, package: _Package, name: str, text: str, options: list[str]) -> Json:
-    definition = f"{package.name}.{name}"
-    schema: Json = _type(text, "", {}) if text else {"type": "object", "properties": {}}
-    if "kind" in options:
-        schema["properties"] |= {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
-        tables.kinds[package.group, package.version, name] = definition
-    if "kind" in options or "kinds" in options:
-        kind = {"group": package.group, "kind": name, "version": package.version}
+def _add(tables: Tables, section: Section, entry: GoType, schema: Json) -> None:
+    definition, marks = f"{section.package_of(entry)}.{entry.name}", entry.marks
+    if "kind" in marks:
+        tables.kinds[section.group, section.version, entry.name] = definition
+    if "kind" in marks or "kinds" in marks:
+        kind = {"group": section.group, "kind": entry.name, "version": section.version}
         schema["x-kubernetes-group-version-kind"] = [kind]
-    if "kinds" in options:
+    if "kinds" in marks:
         tables.in_every_group.add(definition)
-    tables.schemas[definition] = schema | _options(options)
-    return tables.schemas[definition]
+    tables.schemas[definition] = schema
 
 
-def _options(words: list[str]) -> Json:
-    options: Json = {}
-    for word in words:
-        key, _, value = word.partition("=")
-        if key == "union":
-            discriminator, _, fields = value.partition(":")
-            union = {"fields-to-discriminateBy": {field: field[0].upper() + field[1:] for field in fields.split(",")}}
-            named = {"discriminator": discriminator} if discriminator else {}
-            options[_OPTIONS[key]] = [{**named, **union}]
-        elif key not in _MARKS:
-            options[_OPTIONS[key]] = value.split(",") if key == "keys" else value
-    return options
-
-
-def _type(text: str, package: str, packages: dict[str, str]) -> Json:
-    """Return the schema of a type such as `[]string(A|B)`, `{}int32` or `core.v1.Container={}`."""
-    if text.startswith("[]"):
-        return {"type": "array", "items": _type(text[2:], package, packages)}
-    if text.startswith("{}"):
-        return {"type": "object", "additionalProperties": _type(text[2:], package, packages)}
-    text, has_default, default = text.partition("=")
-    name, has_values, values = text.partition("(")
-    schema = _named_type(name, package, packages)
-    if has_values:
-        schema["enum"] = values.removesuffix(")").split("|")
-    if has_default:
-        schema["default"] = msgspec.json.decode(default)
+def _of_type(section: Section, entry: GoType) -> Json:
+    marks = entry.marks
+    if "schema" in marks:
+        return _of_json(marks["schema"])
+    schema: Json = {"type": "object"}
+    fields = list(_fields(section, entry))
+    properties = {field.name: _of_field(home, field) for home, field in fields}
+    if "kind" in marks:
+        properties |= {name: {"type": "string"} for name in ("apiVersion", "kind")}
+    if properties:
+        schema["properties"] = dict(sorted(properties.items()))
+    if required := sorted(field.name for _, field in fields if field.required):
+        schema["required"] = required
+    if "atomic" in marks:
+        schema["x-kubernetes-map-type"] = "atomic"
+    if "union" in marks:
+        schema["x-kubernetes-unions"] = [_union(marks["union"])]
     return schema
 
 
-def _named_type(name: str, package: str, packages: dict[str, str]) -> Json:
-    if name == "any":
+def _fields(section: Section, entry: GoType) -> Iterator[tuple[Section, GoField]]:
+    """Yield the fields of a type with those of embedded types, and the sections in which their types are named."""
+    for field in entry.fields:
+        if field.name != "~":
+            yield section, field
+        elif field.number != 0 and (named_type := section.find(field.type)) is not None:
+            yield from _fields(*named_type)
+
+
+def _of_field(section: Section, field: GoField) -> Json:
+    schema = _of_text(section, field.type.removeprefix("*"))
+    options = field.options
+    if "default" in options:
+        schema["default"] = value_of(options["default"])
+    elif is_always_written(field, "$ref" in schema) and not field.type.startswith("*"):
+        default = _zero(section, field, schema)
+        schema |= {} if default is None else {"default": default}
+    list_type, _, keys = options.get("list", "").partition(":")
+    strategies, _, key = options.get("patch", "").partition(":")
+    extensions = {
+        "list-type": list_type,
+        "list-map-keys": keys.split(",") if keys else None,
+        "patch-strategy": strategies,
+        "patch-merge-key": key,
+        "map-type": options.get("map"),
+    }
+    return schema | {f"x-kubernetes-{name}": value for name, value in extensions.items() if value}
+
+
+def _zero(section: Section, field: GoField, schema: Json) -> Any:
+    """Return the zero of a field that is always written, as far as OpenAPI has it as a default; or None."""
+    if "$ref" not in schema:
+        return _ZEROS.get(schema.get("format") or schema["type"])
+    named_type = section.find(field.type)
+    return None if named_type is None or "schema" in named_type[1].marks else {}
+
+
+def _union(mark: str) -> Json:
+    discriminator, _, names = mark.partition(":")
+    fields = {name: name[0].upper() + name[1:] for name in names.split(",")}
+    return {**({"discriminator": discriminator} if discriminator else {}), "fields-to-discriminateBy": fields}
+
+
+def _of_text(section: Section, text: str) -> Json:
+    """Return the schema of a Go type such as `[]Container`, `map[string]int32` or `string(A|B)`."""
+    if text in _SCALARS:
+        return dict(_SCALARS[text])
+    if text.startswith("[]"):
+        return {"type": "array", "items": _of_text(section, text[2:])}
+    if text.startswith("map["):
+        return {"type": "object", "additionalProperties": _of_text(section, text.partition("]")[2])}
+    name, has_values, values = text.partition("(")
+    if has_values:
+        return {**_SCALARS[name], "enum": values.removesuffix(")").split("|")}
+    named_type = section.find(name)
+    assert named_type is not None, f"the table has no type {name}"
+    home, entry = named_type
+    return _of_text(home, entry.base) if entry.base else reference(f"{home.package_of(entry)}.{name}")
+
+
+def _of_json(text: str) -> Json:
+    """Return the schema of `any`, or of types and their format, such as `string:date-time`."""
+    if text == "any":
         return {}
-    if "|" in name:
-        union, _, union_format = name.partition(":")
-        members: Json = {"oneOf": [{"type": member} for member in union.split("|")]}
-        return {**members, "format": union_format} if union_format else members
-    if name in _SCALARS:
-        return {"type": name}
-    if name in _FORMATS:
-        return {"type": _FORMATS[name], "format": name}
-    qualifier, _, type_name = name.rpartition(".")
-    return reference(f"{packages[qualifier] if qualifier else package}.{type_name}")
+    names, _, format_name = text.partition(":")
+    types = names.split("|")
+    schema: Json = {"type": names} if len(types) == 1 else {"oneOf": [{"type": name} for name in types]}
+    return {**schema, "format": format_name} if format_name else schema

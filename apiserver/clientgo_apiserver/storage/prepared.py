@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from clientgo_apiserver.http.largejson import decode_large
+from clientgo_apiserver.gotypes.structs import encode
 from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.largejson import decode_large
 from clientgo_apiserver.limits import MAX_OBJECT_BYTES
-from clientgo_apiserver.registry.gotypes import encode
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Entry
 

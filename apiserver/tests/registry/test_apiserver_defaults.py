@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from apiserver.tests.inprocess import MERGE, Kube
-from clientgo_apiserver.registry.decoding import message_of
+from clientgo_apiserver.gotypes.decoding import message_of
 from clientgo_apiserver.registry.defaults.pods import pull_policy, quality_of_service, volume
 from clientgo_apiserver.registry.defaults.types import complete
 from clientgo_apiserver.registry.views import event_from_core, event_to_core

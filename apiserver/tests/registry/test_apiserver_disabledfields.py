@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apiserver.tests.inprocess import Kube
-from clientgo_apiserver.http.protobuf_table import find_message
+from clientgo_apiserver.gotypes.messages import find_message
 from clientgo_apiserver.registry import disabledfields
 from clientgo_apiserver.registry.builtin import builtin_resources
 from clientgo_apiserver.registry.disabledfields import without_disabled

@@ -1,12 +1,13 @@
-"""Schemas of the built-in types: the file that hack/server_data.py writes has every fact of the server's documents."""
+"""Schemas of the built-in types: the rows that hack/server_data.py prints have every fact of the server's documents."""
 
 from typing import Any
 
+from clientgo.meta.schema.gotypes import read_table
 from clientgo_apiserver.registry import schemas
-from hack.server_data import schema_lines
+from hack.server_data import type_lines
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
-CONTAINER = {"allOf": [{"$ref": "#/components/schemas/io.k8s.api.core.v1.Container"}], "default": {}}
+CONTAINER = {"allOf": [{"$ref": "#/components/schemas/io.k8s.api.apps.v1.Container"}], "default": {}}
 NAMES = {
     "type": "array",
     "items": {"type": "string", "enum": ["a b", "*"]},
@@ -21,17 +22,18 @@ FIELDS = {
     "count": {"type": "integer", "format": "int32", "default": 1},
     "data": {"type": "object", "additionalProperties": {"type": "string", "format": "byte"}},
     "mode": {"type": "string", "enum": ["A", "B"], "default": "A"},
-    "object": {"type": "object", "x-kubernetes-map-type": "atomic"},
+    "labels": {"type": "object", "additionalProperties": {"type": "string"}, "x-kubernetes-map-type": "atomic"},
+    "phase": {"type": "string"},
 }
 KIND = {"group": "apps", "kind": "Sample", "version": "v1"}
 TYPES: dict[str, dict[str, Any]] = {
     "io.k8s.api.apps.v1.Sample": {
         "type": "object",
-        "required": ["names"],
+        "required": ["names", "phase"],
         "properties": {"apiVersion": {"type": "string"}, **FIELDS, "kind": {"type": "string"}},
         "x-kubernetes-group-version-kind": [KIND],
     },
-    "io.k8s.api.core.v1.Container": {
+    "io.k8s.api.apps.v1.Container": {
         "type": "object",
         "properties": {"name": {"type": "string"}, "type": {"type": "string"}},
         "x-kubernetes-unions": [{"discriminator": "type", "fields-to-discriminateBy": {"name": "Name"}}],
@@ -49,7 +51,7 @@ def without_all_of(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_written_types_are_read_as_they_were() -> None:
-    tables = schemas.parse_schemas("# comment\n" + "".join(schema_lines(TYPES)))
+    tables = schemas.make_tables(read_table("# comment\n" + "\n".join(type_lines(TYPES))).values())
     expected = {name: dict(schema) for name, schema in TYPES.items()}
     for schema in expected.values():
         if "properties" in schema:

@@ -1,15 +1,16 @@
 """Merge rules of the built-in kinds: strategic merge keys and list types.
 
 Kubernetes declares both beside each field of its Go types (`patchStrategy`, `patchMergeKey`, `listType`, `listMapKey`)
-and publishes them in OpenAPI as `x-kubernetes-*`. The generated types do not carry them, hence this table. A row is
-named by the Go type that has the field, and by the JSON fields under which an object of that type stands, so that both
-readers of a type (OpenAPI) and walkers of a document (patches) find it.
+and publishes them in OpenAPI as `x-kubernetes-*`. Here they are read from the table of Go types: by the type that has
+the field, or by the JSON fields under which an object of that type stands, so that both readers of a type (OpenAPI) and
+walkers of a document (patches) find them.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
+
+from clientgo.meta.schema.gotypes import GoField, GoType, builtin_types, item_of, value_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +35,6 @@ class MergeRule:
     """Server-side apply: defaults of keys that items may omit."""
     declared: frozenset[str] | None = None
     """Server-side apply: the fields of a map with further entries; of the items, if it is the rule of a list."""
-
-    def extensions(self) -> dict[str, object]:
-        """Return the rule as the `x-kubernetes-*` members of an OpenAPI schema."""
-        out: dict[str, object] = {}
-        if self.map_keys:
-            out["x-kubernetes-list-map-keys"] = list(self.map_keys)
-        if self.list_type:
-            out["x-kubernetes-list-type"] = self.list_type
-        if self.patch_key:
-            out["x-kubernetes-patch-merge-key"] = self.patch_key
-        strategies = (("merge", self.merge), ("replace", self.replace), ("retainKeys", self.retain_keys))
-        strategy = ",".join(name for name, on in strategies if on)
-        if strategy:
-            out["x-kubernetes-patch-strategy"] = strategy
-        return out
 
 
 ENTRIES = MergeRule(declared=frozenset())
@@ -75,122 +61,49 @@ def is_entry(field: str, rule: MergeRule | None) -> bool:
     return rule is not None and rule.declared is not None and field not in rule.declared
 
 
-def _by(key: str, *more: str, retain_keys: bool = False) -> MergeRule:
-    defaults = (("protocol", "TCP"),) if "protocol" in more else ()
+def rule_of(field: GoField, item: GoType | None) -> MergeRule | None:
+    """Return the rule of a field of a Go type; `item` is the struct that the field or its items have, if it is one."""
+    options = field.options
+    list_type, _, keys = options.get("list", "").partition(":")
+    strategies, _, patch_key = options.get("patch", "").partition(":")
+    strategy_names = strategies.split(",")
+    has_atomic_type = item is not None and "atomic" in item.marks and "map" not in options
+    is_one_field = has_atomic_type or options.get("map") == "atomic"
+    if not (list_type or strategies or is_one_field):
+        return None
+    map_keys = tuple(keys.split(",")) if keys else ()
     return MergeRule(
-        patch_key=key,
-        merge=True,
-        retain_keys=retain_keys,
-        list_type="map",
-        map_keys=(key, *more),
-        key_defaults=defaults,
+        patch_key=patch_key,
+        merge="merge" in strategy_names,
+        replace="replace" in strategy_names,
+        retain_keys="retainKeys" in strategy_names,
+        list_type=list_type or ("atomic" if is_one_field else ""),
+        map_keys=map_keys,
+        atomic_items=has_atomic_type and bool(list_type or strategies),
+        key_defaults=tuple(_key_defaults(item, map_keys)),
     )
 
 
-_NAME = _by("name")
-_REFERENCE = replace(_NAME, key_defaults=(("name", ""),))
-_TYPE = _by("type")
-_IP = _by("ip")
-_MAP_TYPE = MergeRule(list_type="map", map_keys=("type",))
-_SET = MergeRule(merge=True, list_type="set")
-_ONE_OF = MergeRule(list_type="set")
-_ATOMIC = MergeRule(list_type="atomic")
-_UNION = MergeRule(retain_keys=True)
-
-_ROWS: dict[str, dict[str, MergeRule]] = {
-    "ObjectMeta": {"finalizers": _SET, "ownerReferences": _by("uid"), "managedFields": _ATOMIC},
-    "Container": {
-        "env": _NAME, "ports": _by("containerPort", "protocol"), "volumeDevices": _by("devicePath"),
-        "volumeMounts": _by("mountPath"), **dict.fromkeys(("args", "command", "envFrom", "resizePolicy"), _ATOMIC),
-    },
-    "PodSpec": {
-        **dict.fromkeys(("containers", "ephemeralContainers", "initContainers"), _NAME),
-        "imagePullSecrets": _REFERENCE, "schedulingGates": _NAME, "hostAliases": _IP,
-        **dict.fromkeys(("resourceClaims", "volumes"), _by("name", retain_keys=True)),
-        "topologySpreadConstraints": _by("topologyKey", "whenUnsatisfiable"),
-        "readinessGates": _ATOMIC, "tolerations": _ATOMIC,
-    },
-    "PodStatus": {
-        "conditions": _TYPE, "podIPs": _IP, "resourceClaimStatuses": _by("name", retain_keys=True),
-        "hostIPs": MergeRule(patch_key="ip", merge=True, list_type="atomic"),
-        **dict.fromkeys(("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"), _ATOMIC),
-    },
-    "ContainerRestartRuleOnExitCodes": {"values": _ONE_OF},
-    "ContainerStatus": {"allocatedResourcesStatus": _NAME, "volumeMounts": _by("mountPath")},
-    "ResourceStatus": {"resources": MergeRule(list_type="map", map_keys=("resourceID",))},
-    "ResourceRequirements": {"claims": MergeRule(list_type="map", map_keys=("name",))},
-    "ServiceSpec": {
-        "ports": _by("port", "protocol"),
-        **dict.fromkeys(("clusterIPs", "externalIPs", "ipFamilies", "loadBalancerSourceRanges"), _ATOMIC),
-    },
-    "ServiceAccount": {"secrets": _NAME, "imagePullSecrets": _ATOMIC},
-    "NodeSpec": {"podCIDRs": _SET, "taints": _ATOMIC},
-    "NodeStatus": {"addresses": _TYPE, "conditions": _TYPE, "images": _ATOMIC},
-    "NamespaceSpec": {"finalizers": _ATOMIC},
-    "DeploymentSpec": {"strategy": _UNION},
-    "StatefulSetSpec": {"volumeClaimTemplates": _ATOMIC},
-    "LabelSelector": {"matchExpressions": _ATOMIC},
-    "LabelSelectorRequirement": {"values": _ATOMIC},
-    "CustomResourceDefinitionSpec": {"versions": _ATOMIC},
-    "CustomResourceDefinitionStatus": {"conditions": _MAP_TYPE, "storedVersions": _ATOMIC},
-    "CertificateSigningRequestStatus": {"conditions": _MAP_TYPE},
-    "JSONSchemaProps": {"x-kubernetes-validations": _by("rule")},
-    **{f"{name}Configuration": {"webhooks": _NAME} for name in ("MutatingWebhook", "ValidatingWebhook")},
-    **{name: {"matchConditions": _NAME} for name in ("MutatingWebhook", "ValidatingWebhook")},
-    "ValidatingAdmissionPolicySpec": {"matchConditions": _NAME, "variables": _NAME},
-    "MutatingAdmissionPolicySpec": {"matchConditions": _NAME},
-    "ValidatingAdmissionPolicyBindingSpec": {"validationActions": _ONE_OF},
-    "UncountedTerminatedPods": {"failed": _ONE_OF, "succeeded": _ONE_OF},
-    "PodFailurePolicyOnExitCodesRequirement": {"values": _ONE_OF},
-    "Endpoint": {"addresses": _ONE_OF},
-    "CSIDriverSpec": {"volumeLifecycleModes": _ONE_OF},
-    "NonResourcePolicyRule": dict.fromkeys(("nonResourceURLs", "verbs"), _ONE_OF),
-    "ResourcePolicyRule": dict.fromkeys(("apiGroups", "namespaces", "resources", "verbs"), _ONE_OF),
-    "ComponentStatus": {"conditions": _TYPE},
-    "ResourceClaimStatus": {
-        "devices": MergeRule(list_type="map", map_keys=("driver", "device", "pool", "shareID")),
-        "reservedFor": _by("uid"),
-    },
-    "AllocatedDeviceStatus": {"conditions": _MAP_TYPE},
-    **{f"{kind}Status": {"conditions": _MAP_TYPE} for kind in (
-        "ValidatingAdmissionPolicy", "PriorityLevelConfiguration", "ServiceCIDR",
-    )},
-    "CSINodeSpec": {"drivers": _NAME},
-    "PodDisruptionBudgetSpec": {"selector": MergeRule(replace=True, list_type="atomic")},
-    "JobStatus": {"conditions": MergeRule(patch_key="type", merge=True, list_type="atomic")},
-    **{f"{kind}Status": {"conditions": _TYPE} for kind in (
-        "DaemonSet", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Namespace", "Service",
-        "PersistentVolumeClaim", "HorizontalPodAutoscaler", "PodDisruptionBudget", "APIService", "FlowSchema",
-    )},
-}  # fmt: skip
-_ROWS["EphemeralContainer"] = _ROWS["Container"]
-TYPE_RULES: Mapping[str, Mapping[str, MergeRule]] = MappingProxyType(_ROWS)
-"""Go type → JSON field → rule."""
-
-ATOMIC_TYPES = frozenset((
-    "ConfigMapKeySelector", "EndpointAddress", "EndpointPort", "FileKeySelector",
-    "LabelSelector", "LocalObjectReference", "MatchResources", "NamedRuleWithOperations", "NodeSelector",
-    "NodeSelectorTerm", "ObjectFieldSelector", "ObjectReference", "OwnerReference", "ParamKind", "ParamRef",
-    "ResourceFieldSelector", "RoleRef", "ScopeSelector", "SecretKeySelector", "SecretReference", "ServiceBackendPort",
-    "Subject", "TopologySelectorTerm", "TypedLocalObjectReference", "Variable",
-))  # fmt: skip
-"""Go types that are one field, wherever they occur."""
-ATOMIC_MAPS = frozenset((
-    ("PodSpec", "nodeSelector"), ("ReplicationControllerSpec", "selector"), ("Scheduling", "nodeSelector"),
-    ("ServiceSpec", "selector"),
-))  # fmt: skip
-"""Maps that are one field, by Go type and JSON field."""
+def _key_defaults(item: GoType | None, map_keys: tuple[str, ...]) -> Iterator[tuple[str, object]]:
+    for field in () if item is None else item.fields:
+        if field.name in map_keys and "default" in field.options:
+            yield field.name, value_of(field.options["default"])
 
 
 @cache
 def field_rule(owner: str, field: str, target: str) -> MergeRule | None:
     """Return the rule of a field of the Go type `owner`, whose type or type of items is the Go type `target`."""
-    rule = TYPE_RULES.get(owner, {}).get(field)
-    if (owner, field) in ATOMIC_MAPS:
-        return _ATOMIC
-    if target not in ATOMIC_TYPES:
-        return rule
-    return _ATOMIC if rule is None else replace(rule, atomic_items=True)
+    return rule_of(_field(owner, field) or GoField(None, field, False, target), builtin_types().get(target))
+
+
+def _field(owner: str, name: str) -> GoField | None:
+    entry = builtin_types().get(owner)
+    return None if entry is None else next((field for field in entry.fields if field.name == name), None)
+
+
+def _rule(owner: str, name: str) -> MergeRule | None:
+    field = _field(owner, name)
+    return None if field is None else field_rule(owner, name, item_of(field.type))
 
 
 _LOCATIONS: Mapping[str, tuple[str, ...]] = {
@@ -206,12 +119,7 @@ _LOCATIONS: Mapping[str, tuple[str, ...]] = {
     "PodSpec": ("template.spec",),
 }
 _ROOTS = {"ServiceAccount", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
-_BY_PATH = {
-    f"{location}.{field}": rule
-    for name, locations in _LOCATIONS.items()
-    for location in locations
-    for field, rule in TYPE_RULES[name].items()
-}
+_TYPE_AT = {location: name for name, locations in _LOCATIONS.items() for location in locations}
 
 
 def merge_rule(kind: str, path: Sequence[str]) -> MergeRule | None:
@@ -225,9 +133,9 @@ def merge_rule(kind: str, path: Sequence[str]) -> MergeRule | None:
         return None
     field = path[-1]
     if field == "x-kubernetes-validations":
-        return TYPE_RULES["JSONSchemaProps"][field]
+        return _rule("JSONSchemaProps", field)
     if len(path) == 1:
-        return TYPE_RULES[kind].get(field) if kind in _ROOTS else None
+        return _rule(kind, field) if kind in _ROOTS else None
     if len(path) == 2 and path[0] in {"spec", "status"}:
-        return TYPE_RULES.get(f"{kind}{path[0].capitalize()}", {}).get(field)
-    return _BY_PATH.get(".".join(path[-3:])) or _BY_PATH.get(".".join(path[-2:]))
+        return _rule(f"{kind}{path[0].capitalize()}", field)
+    return _rule(_TYPE_AT.get(".".join(path[-3:-1])) or _TYPE_AT.get(path[-2], ""), field)

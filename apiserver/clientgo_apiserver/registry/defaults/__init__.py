@@ -1,1 +1,1 @@
-"""Defaults of the built-in kinds: by Go type (`types.yaml`), and functions for what depends on the whole object."""
+"""Defaults of the built-in kinds: by Go type (`types`), and functions for what depends on the whole object."""

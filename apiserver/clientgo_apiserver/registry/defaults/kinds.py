@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 
 from clientgo_apiserver.apiextensions import crdschema
-from clientgo_apiserver.http.protobuf_table import Message
+from clientgo_apiserver.gotypes.messages import Message
+from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.registry.autoscalers import PREFIX
 from clientgo_apiserver.registry.defaults.pods import pod, quality_of_service
 from clientgo_apiserver.registry.defaults.services import service
 from clientgo_apiserver.registry.defaults.types import complete
-from clientgo_apiserver.registry.scalars import DecodeError
 from clientgo_apiserver.resources import Object, Resource
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"

@@ -1,17 +1,18 @@
-"""Defaults by Go type, from `types.yaml`, and the fields that Go writes even if they are zero.
+"""Defaults by Go type, from the table of types, and the fields that Go writes even if they are zero.
 
 Both are applied in one walk from the object down, wherever a type occurs, so that a pod template has the defaults of
 pods in every workload. Nothing is changed in place.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from operator import is_
-from typing import Any
+from typing import Any, NamedTuple
 
-from clientgo_apiserver.datafiles import read_data
-from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
-from clientgo_apiserver.registry.decoding import ZEROS, is_struct, item_message
+from clientgo.meta.schema.gotypes import value_of
+from clientgo_apiserver.gotypes.decoding import ZEROS, is_struct, item_message
+from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
+from clientgo_apiserver.gotypes.structs import members
 from clientgo_apiserver.registry.defaults.pods import (
     container,
     limit_range_item,
@@ -20,7 +21,6 @@ from clientgo_apiserver.registry.defaults.pods import (
     policy_types,
     volume,
 )
-from clientgo_apiserver.registry.gotypes import members
 from clientgo_apiserver.resources import Object
 
 Fill = Callable[[Any], Any]
@@ -58,29 +58,59 @@ def without_empty(message: Message, obj: Object, earlier: Object | None = None) 
     return _type(message).without_empty(obj, earlier or {})
 
 
-_Defaults = tuple[tuple[str, str | None, Any], ...]
-"""Defaults of fields: the name, the value that it must have if this is a condition, and the default or defaults."""
+class _Default(NamedTuple):
+    """Default of a field; its members are defaults, too, if the field is given.
+
+    `field_of_condition`, if not empty, must have one of the expected values; without any, it must be absent.
+    """
+
+    field: str
+    value: Any
+    inner: "tuple[_Default, ...]" = ()
+    field_of_condition: str = ""
+    expected: tuple[str, ...] = ()
 
 
-def _compiled(defaults: Mapping[str, Any]) -> _Defaults:
-    compiled = []
-    for name, default in defaults.items():
-        field, condition, expected = name.partition("=")
-        nested = isinstance(default, dict) and (condition or default)
-        compiled.append(
-            (field, expected if condition else None, (default, _compiled(default)) if nested else (default, ()))
-        )
-    return tuple(compiled)
+def _default(field: str, value: Any, condition: str = "") -> _Default:
+    name, _, values = condition.partition(":")
+    inner = tuple(_default(*pair) for pair in value.items()) if isinstance(value, dict) else ()
+    return _Default(field, value, inner, name, tuple(values.split(",")) if values else ())
 
 
-def _set(obj: Object, defaults: _Defaults) -> None:
+def _defaults_of(message: Message) -> Iterator[_Default]:
+    """Yield the defaults of a message's fields, in any order."""
+    for field in message.fields.values():
+        options = field.row.options
+        text = options.get("set", options.get("default"))
+        if text is None:
+            pass
+        elif not field.name:
+            yield from _default("", value_of(text)).inner
+        elif "set" in options or field.pointer or value_of(text):
+            # The zero of a field that is not a pointer is the same as an absent one.
+            yield _default(field.name, value_of(text), options.get("if", ""))
+        if not field.name and field.message is not None:
+            yield from _defaults_of(field.message)
+
+
+def _compiled(message: Message) -> tuple[_Default, ...]:
+    """Return the defaults in the order in which they are set: conditions see the defaults of the fields they name."""
+    return tuple(sorted(_defaults_of(message), key=_order))
+
+
+def _order(default: _Default) -> int:
+    if not default.field_of_condition:
+        return 1
+    return 2 if default.expected else 0
+
+
+def _set(obj: Object, defaults: tuple[_Default, ...]) -> None:
     """Set the fields of a new object that are absent."""
-    for field, expected, (default, inner) in defaults:
+    for field, default, inner, condition, expected in defaults:
+        if condition and (obj.get(condition) not in expected if expected else obj.get(condition)):
+            continue
         value = obj.get(field)
-        if expected is not None:
-            if value == expected or (not expected and value is None):
-                _set(obj, inner)
-        elif value is None:
+        if value is None:
             obj[field] = default
         elif inner:
             obj[field] = {**value}
@@ -97,14 +127,8 @@ class _Type:
         self._message = message
 
     @cached_property
-    def _defaults(self) -> _Defaults:
-        embedded = [
-            field.message for field in self._message.fields.values() if not field.name and field.message is not None
-        ]
-        defaults: dict[str, Any] = {}
-        for message in (*embedded, self._message):
-            defaults |= _by_type().get(message, {})
-        return _compiled(defaults)
+    def _defaults(self) -> tuple[_Default, ...]:
+        return _compiled(self._message)
 
     @cached_property
     def _function(self) -> Fill | None:
@@ -184,15 +208,6 @@ class _Type:
 @cache
 def _type(message: Message) -> _Type:
     return _Type(message)
-
-
-@cache
-def _by_type() -> Mapping[Message, Mapping[str, Any]]:
-    sections = read_data(__package__, "types.yaml")
-    by_message = {
-        find_message(version, name): fields for version, types in sections.items() for name, fields in types.items()
-    }
-    return {message: fields for message, fields in by_message.items() if message is not None}
 
 
 def _item_type(field: ProtobufField) -> _Type | None:

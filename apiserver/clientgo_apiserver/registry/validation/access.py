@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo_apiserver.http.gojson import explain, json_type
+from clientgo_apiserver.gotext import json_type
+from clientgo_apiserver.http.gojson import explain
 from clientgo_apiserver.http.status import (
     Cause,
     forbidden_field,

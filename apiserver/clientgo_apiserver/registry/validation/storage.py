@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from clientgo_apiserver.gotypes.gostructs import go_diff
 from clientgo_apiserver.http.status import (
     Cause,
     forbidden_field,
@@ -11,7 +12,6 @@ from clientgo_apiserver.http.status import (
     too_long,
 )
 from clientgo_apiserver.names import qualified_errors
-from clientgo_apiserver.registry.gostructs import go_diff
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within

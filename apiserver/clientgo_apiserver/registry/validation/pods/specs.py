@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from clientgo.meta.quantities import total
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.http.status import (
     Cause,
     duplicate,
@@ -14,7 +15,6 @@ from clientgo_apiserver.http.status import (
     too_long,
 )
 from clientgo_apiserver.names import label_value_errors, qualified_errors, search_domain_errors
-from clientgo_apiserver.registry.gostructs import go_struct
 from clientgo_apiserver.registry.validation.pods.resources import amount, resources
 from clientgo_apiserver.registry.validation.pods.volumes import descending_path
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within

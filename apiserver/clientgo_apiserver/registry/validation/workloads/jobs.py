@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.http.status import (
     Cause,
     duplicate,
@@ -16,7 +17,6 @@ from clientgo_apiserver.http.status import (
     too_many,
 )
 from clientgo_apiserver.names import label_errors
-from clientgo_apiserver.registry.gostructs import go_struct
 from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount, name_errors

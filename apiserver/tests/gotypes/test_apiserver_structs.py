@@ -1,7 +1,7 @@
 import json
 
 from apiserver.tests.inprocess import FOOS, Kube, foo
-from clientgo_apiserver.registry.gotypes import in_order
+from clientgo_apiserver.gotypes.structs import in_order
 
 POD = {
     "spec": {"restartPolicy": "Always", "containers": [{"image": "i", "env": [], "envFrom": [], "name": "c"}]},

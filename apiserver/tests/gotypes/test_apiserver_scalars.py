@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo_apiserver.cluster.podcontrol import seconds_of
+from clientgo_apiserver.gotypes.scalars import DecodeError, time_in
 from clientgo_apiserver.printers.values import moment_of
-from clientgo_apiserver.registry.scalars import DecodeError, time_in
 
 SECONDS = [
     ("2024-01-02T03:04:05Z", "2024-01-02T03:04:05Z"),

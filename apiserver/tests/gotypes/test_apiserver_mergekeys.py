@@ -1,6 +1,6 @@
 import pytest
 
-from clientgo.meta.apply.mergerules import TYPE_RULES, merge_rule
+from clientgo.meta.apply.mergerules import merge_rule
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,3 @@ def test_unions_retain_only_the_keys_a_patch_names() -> None:
     assert strategy is not None
     assert (volumes.retain_keys, volumes.merge) == (True, True)
     assert (strategy.retain_keys, strategy.merge) == (True, False)
-
-
-def test_rule_is_written_as_openapi_extensions() -> None:
-    assert TYPE_RULES["Container"]["ports"].extensions() == {
-        "x-kubernetes-list-map-keys": ["containerPort", "protocol"],
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-patch-merge-key": "containerPort",
-        "x-kubernetes-patch-strategy": "merge",
-    }
-    assert TYPE_RULES["PodSpec"]["volumes"].extensions()["x-kubernetes-patch-strategy"] == "merge,retainKeys"

@@ -1,4 +1,4 @@
-"""Typed decoding of built-in objects from JSON, as by Go's types; the types come from the table of protobuf messages.
+"""Typed decoding of built-in objects from JSON, as by Go's types; the types come from the table of Go types.
 
 Values of the wrong type are rejected, what `omitempty` omits is dropped, unknown fields are reported, and quantities
 and times are normalized. A zero that Go always writes is dropped, too: defaulting takes it for absent, and then
@@ -10,9 +10,8 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from clientgo.internal.gotext import json_number
-from clientgo_apiserver.datafiles import read_sections
-from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
-from clientgo_apiserver.registry.scalars import DecodeError, Mistyped, base64_value, int_or_string, quantity, time_in
+from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
+from clientgo_apiserver.gotypes.scalars import DecodeError, Mistyped, base64_value, int_or_string, quantity, time_in
 from clientgo_apiserver.resources import Object
 
 Convert = Callable[[Any, list[str]], Any]
@@ -29,10 +28,8 @@ _UNIONS: Mapping[str, tuple[str, ...]] = {
     "JSONSchemaPropsOrStringArray": ("JSONSchemaProps", "*s"),
 }
 _TIMES = ("Time", "MicroTime")
-_EXACT = frozenset(
-    {"CapacityRequirements", "DeviceRequestAllocationResult", "NodeAllocatableResourceClaimStatus", "Overhead"}
-)
-"""Types whose maps of quantities are not those of `v1.ResourceList`, which are rounded up to thousandths."""
+_EXACT = "Overhead"
+"""Type whose amounts are not rounded up to thousandths, as those of `v1.ResourceList` are elsewhere."""
 _HEAD = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -99,17 +96,11 @@ class _Struct:
         decoders: dict[str, _Field] = {}
         for field in self._message.fields.values():
             if field.name:
-                compiled = _compiled(field, self._merged, exact=self.name in _EXACT)
-                decoders[field.name] = compiled._replace(type_name=self._type_name(field.name))
+                decoders[field.name] = _compiled(field, self._merged, exact=self.name == _EXACT)
             elif field.message is not None:
                 for name, inner in _struct(field.message, self._merged).fields.items():
                     decoders[name] = inner._replace(embedded=(field.message.name, *inner.embedded))
         return decoders
-
-    def _type_name(self, field: str) -> str:
-        name = _type_names().get((self._message.name, field), "")
-        package, _, _ = self._message.go_type.partition(".")
-        return name if not name or "." in name else f"{package}.{name}"
 
     def decode(self, value: Any, unknown: list[str]) -> Object:
         """Decode an object."""
@@ -154,20 +145,12 @@ _EMPTY: tuple[Any, ...] = ("", 0, [], {})
 
 
 @cache
-def _type_names() -> dict[tuple[str, str], str]:
-    """Return the names of string types by message and field."""
-    lines = (line.split() for line in read_sections(__package__, "gonames.txt")["names"])
-    pairs = ((message, *field.split("=")) for message, *fields in lines for field in fields)
-    return {(message, field): name for message, field, name in pairs}
-
-
-@cache
 def _struct(message: Message, merged: bool) -> _Struct:
     return _Struct(message, merged)
 
 
 def _compiled(field: ProtobufField, merged: bool, *, exact: bool) -> _Field:
-    kind = "ResourceList" if field.type == "Quantity" and field.mapped and not exact else field.type
+    kind = "ResourceList" if field.row.type == "ResourceList" and not exact else field.type
     convert_item = _single(kind, item_message(field), merged)
     convert = (
         _list_of(field, convert_item)
@@ -182,7 +165,7 @@ def _compiled(field: ProtobufField, merged: bool, *, exact: bool) -> _Field:
     with_zero = struct or (not field.repeated and (field.type in _RAW or field.type == "IntOrString"))
     # The client that sends an empty list owns it, although it is stored as an absent one.
     with_zero = with_zero or (field.always and (field.repeated or field.mapped))
-    return _Field(field.name, plain, convert, field.pointer or with_zero)
+    return _Field(field.name, plain, convert, field.pointer or with_zero, type_name=field.string_type)
 
 
 def _single(kind: str, message: Message | None, merged: bool) -> Convert:
@@ -275,7 +258,7 @@ def _union(choices: tuple[str, ...], message: Message) -> Convert:
 
 
 def _list_of(field: ProtobufField, convert_item: Convert) -> Convert:
-    return _list(f"[]{_go_type(field)}", convert_item, _element_zero(field))
+    return _list(field.go_type, convert_item, _element_zero(field))
 
 
 def _list(go_type: str, convert_item: Convert, zero: Any) -> Convert:
@@ -294,9 +277,7 @@ def _list(go_type: str, convert_item: Convert, zero: Any) -> Convert:
 
 
 def _map_of(field: ProtobufField, convert_item: Convert) -> Convert:
-    go_type, zero = f"map[string]{_go_type(field)}", _element_zero(field)
-    if field.type == "Quantity":
-        go_type = "v1.ResourceList"
+    go_type, zero = field.go_type, _element_zero(field)
 
     def convert(value: Any, unknown: list[str]) -> Any:
         if type(value) is not dict:
@@ -310,11 +291,6 @@ def _map_of(field: ProtobufField, convert_item: Convert) -> Convert:
         return entries
 
     return convert
-
-
-def _go_type(field: ProtobufField) -> str:
-    message = item_message(field)
-    return _GO_TYPES.get(field.type) or (message.go_type if message is not None else field.type)
 
 
 def _element_zero(field: ProtobufField) -> Any:

@@ -1,4 +1,4 @@
-"""Go types of the built-in kinds, read from the table of protobuf messages: order of fields, zero values, merge rules.
+"""Go structs of the built-in kinds: order of their fields in JSON, and merge rules.
 
 Go writes the fields of a built-in kind in the order of its struct, and custom resources, which are maps, by name.
 """
@@ -13,11 +13,10 @@ from typing import Any, Optional
 import msgspec
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
-from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, field_rule
+from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, rule_of
 from clientgo.meta.patches import UnmergeablePatch
-from clientgo_apiserver.http import protobuf
-from clientgo_apiserver.http.largejson import decode_large
-from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
+from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
+from clientgo_apiserver.largejson import decode_large
 from clientgo_apiserver.resources import Object
 
 OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
@@ -26,7 +25,6 @@ _UNION = "JSONSchemaPropsOr"
 _UNION_TYPE = "JSONSchemaProps | list[JSONSchemaProps | str] | bool | None"
 _CACHE_SIZE = 4096
 ATOMIC = MergeRule(list_type="atomic")
-_ATOMIC_TYPES = frozenset((("autoscaling/v1", "CrossVersionObjectReference"),))
 _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 _encode_deterministic = msgspec.json.Encoder(order="deterministic").encode
@@ -57,13 +55,6 @@ def metadata_in_order(obj: Object) -> Object:
     return ordered["metadata"]  # type: ignore[no-any-return]
 
 
-@cache
-def zero_value(api_version: str, kind: str) -> Object:
-    """Return the JSON of an empty object of a built-in kind: its structs, and fields that Go never omits."""
-    message = find_message(api_version, kind)
-    return {} if message is None else protobuf.decode(message, b"")
-
-
 def _rule_of_kind(api_version: str, kind: str, path: FieldPath) -> MergeRule | None:
     message, rule, in_map = find_message(api_version, kind), None, False
     for name in path:
@@ -75,9 +66,9 @@ def _rule_of_kind(api_version: str, kind: str, path: FieldPath) -> MergeRule | N
         field = fields_by_name(message).get(name)
         if field is None:
             return None
-        atomic = field.type == "RawExtension" or (api_version, field.type) in _ATOMIC_TYPES
-        rule = ATOMIC if atomic else field_rule(message.name, name, field.type) or (ENTRIES if field.mapped else None)
         message, in_map = field.message, field.mapped
+        item = None if message is None or in_map else message.entry
+        rule = ATOMIC if field.type == "RawExtension" else rule_of(field.row, item) or (ENTRIES if in_map else None)
     return rule if rule is None or message is None else _with_key_defaults(rule, message)
 
 

@@ -1,14 +1,12 @@
 """Typed decoding of built-in objects: Go's errors, `omitempty`, quantities and times."""
 
-from itertools import chain
 from typing import Any
 
 import pytest
 
 from apiserver.tests.inprocess import Kube
-from clientgo_apiserver.datafiles import read_sections
-from clientgo_apiserver.registry.decoding import decode, message_of
-from clientgo_apiserver.registry.scalars import DecodeError
+from clientgo_apiserver.gotypes.decoding import decode, message_of
+from clientgo_apiserver.gotypes.scalars import DecodeError
 
 POD, LEASE = ("v1", "Pod"), ("coordination.k8s.io/v1", "Lease")
 DEPLOYMENT, CONFIG_MAP, QUOTA = ("apps/v1", "Deployment"), ("v1", "ConfigMap"), ("v1", "ResourceQuota")
@@ -137,12 +135,3 @@ def test_empty_text_is_kept_where_a_number_could_be() -> None:
 def test_string_types_are_named_as_in_go(path: str, body: Any, field: str, name: str) -> None:
     message = Kube().refused(400, "POST", path, body)["message"]
     assert message.endswith(f"into Go struct field {field} of type {name}")
-
-
-def test_every_named_string_type_is_that_of_a_string_field() -> None:
-    messages = chain.from_iterable(read_sections("clientgo_apiserver.http", "protobuf_messages.txt").values())
-    fields = {(line.split()[0], *field.split(":")[1:3]) for line in messages for field in line.split()[1:]}
-    strings = {(message, field) for message, field, kind in fields if kind.strip("*!=") == "s"}
-    names = (line.split() for line in read_sections("clientgo_apiserver.registry", "gonames.txt")["names"])
-    listed = {(message, field.partition("=")[0]) for message, *pairs in names for field in pairs}
-    assert listed - strings == set()

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apiserver.tests.http.protobufs import envelope, message
+from clientgo_apiserver.gotypes.messages import Message, find_message
 from clientgo_apiserver.http.decode import read_body
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE
-from clientgo_apiserver.http.protobuf_table import Message, find_message
 from clientgo_apiserver.registry.builtin import builtin_resources
 
 KINDS = [(resource.api_version, resource.kind) for resource in builtin_resources()]

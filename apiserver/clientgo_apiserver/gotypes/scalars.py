@@ -13,8 +13,7 @@ from typing import Any
 
 from clientgo.errors import Restorable
 from clientgo.meta.quantities import InvalidQuantity, as_text, canonical
-from clientgo_apiserver.gotext import QUANTITY_ERRORS
-from clientgo_apiserver.http.gojson import json_type
+from clientgo_apiserver.gotext import QUANTITY_ERRORS, json_type
 
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII)
 _LAYOUTS = ("2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.000000Z07:00")
@@ -65,8 +64,8 @@ class Mistyped(Restorable, DecodeError):
 
     def name_type(self, name: str) -> None:
         """Name the string type of the field; of no other than the innermost one."""
-        if not self._path and self._type in ("string", "[]string"):
-            self._name = self._type.replace("string", name)
+        if not self._path and self._type == "string":
+            self._name = name
 
     def within(self, field: str, struct: str) -> DecodeError:
         """Return the error with its position: a field of a struct."""
