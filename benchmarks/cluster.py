@@ -62,15 +62,15 @@ def _path(base: str, name: str, sub: str) -> str:
 
 
 @contextmanager
-def cluster_for(setting: Setting, *flags: str, audit: bool = False) -> Iterator[Cluster]:
-    """Provide the server for one case or run; the flags are for the bundled server."""
+def cluster_for(setting: Setting, *, simulate: bool = False, audit: bool = False) -> Iterator[Cluster]:
+    """Provide the server for one case or run; with `simulate`, the bundled server runs pods."""
     if setting.kubeconfig:
         yield from _given(setting.kubeconfig, setting.go_controller)
         return
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         kubeconfig, log = Path(folder) / "kubeconfig", Path(folder) / "audit"
         command = [sys.executable, "-m", "clientgo_apiserver", "--kubeconfig-out", str(kubeconfig)]
-        command += ["--crd", str(ROOT / "artifacts" / "crd"), "--no-simulate", *flags]
+        command += ["--crd", str(ROOT / "artifacts" / "crd"), *([] if simulate else ["--no-simulate"])]
         if audit:
             command += ["--audit-log", str(log), "--audit-reads"]
         if setting.plain:

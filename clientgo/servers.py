@@ -180,19 +180,14 @@ class BundledOptions(CommonOptions):
     data_dir: Path | str | None = flag(
         None, "directory to store objects, CA and tokens in (default: in memory)", group=_STORAGE, metavar="DIR"
     )
-    simulate: bool = flag(True, "simulate the controllers of workloads (default: %(default)s)", group=_CLUSTER)
+    simulate: bool = flag(True, "run workloads by pods, on simulated nodes (default: %(default)s)", group=_CLUSTER)
     ready_seconds: float = flag(
         0.0,
-        "delay until replicas become available; 0: before the response to the write, unlike on a real cluster "
-        "(default: %(default)s)",
+        "delay until a pod on a node becomes ready (default: %(default)s)",
         group=_CLUSTER,
         metavar="SECONDS",
         type=flags.seconds,
     )
-    replica_sets: bool = flag(
-        False, "create ReplicaSets for Deployments, as `kubectl rollout history` needs", group=_CLUSTER
-    )
-    pods: bool = flag(False, "run workloads by Pods, on simulated Nodes", group=_CLUSTER)
     stages: Sequence[Path | str] = flag(
         (),
         "YAML file or directory of KWOK's Stages, which move objects of any kind through their life; may be repeated",
@@ -212,8 +207,8 @@ class BundledOptions(CommonOptions):
 class ServerFactory(Protocol):
     """Constructors of a server."""
 
-    def in_memory(self, clock: Clock, *, pods: bool = False) -> MemoryServer:
-        """Return a new server without sockets and threads, by this clock; with `pods`, workloads have pods."""
+    def in_memory(self, clock: Clock) -> MemoryServer:
+        """Return a new server without sockets and threads, by this clock."""
 
     def on_port(self, options: BundledOptions, clock: Clock) -> StartableServer:
         """Return a server that has not been started."""

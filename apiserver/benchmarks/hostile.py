@@ -158,11 +158,10 @@ def main() -> None:
     figures: dict[str, Figures] = {}
     print("| request | status | seconds | longest GET of another client | longest turn | peak memory |")
     print("| --- | --- | --- | --- | --- | --- |")
-    specs = ([row for row in SPECS if row.pods is pods] for pods in (False, True))
-    for rows in (ROWS, LISTS, *specs, WORKLOADS, LIVES):
+    for rows in (ROWS, LISTS, SPECS, WORKLOADS, LIVES):
         selected = [row for row in rows if not options.names or any(name in row.name for name in options.names)]
         if selected:
-            with server(*(["--pods"] if selected[0].pods else []), module="apiserver.benchmarks.turns") as target:
+            with server(module="apiserver.benchmarks.turns") as target:
                 for row in selected:
                     figures[row.name] = measure(row, target)
                     print(f"| {row.name} | {figures[row.name]} |", flush=True)

@@ -33,13 +33,13 @@ CONTAINER = {"name": "c", "image": "i"}
 class Table(list[Row]):
     """Rows of one server; those of a name in `hostilestreams.STREAMS` end with what that runs."""
 
-    def row(self, name: str, build: Callable[[], Iterator[Request]], *, pods: bool = False, pause: float = 0.0) -> None:
+    def row(self, name: str, build: Callable[[], Iterator[Request]], *, pause: float = 0.0) -> None:
         """Add a row."""
-        self.append(Row(name, build, pods, pause))
+        self.append(Row(name, build, pause))
 
-    def only(self, name: str, request: Request, *, pods: bool = False) -> None:
+    def only(self, name: str, request: Request, *, pause: float = 0.0) -> None:
         """Add a row of a single request."""
-        self.row(name, lambda: iter([request]), pods=pods, pause=3.0 if pods else 0.0)
+        self.row(name, lambda: iter([request]), pause=pause)
 
     def get(self, name: str, path: str, accept: str = JSON) -> None:
         """Add a row of a GET."""

@@ -25,8 +25,6 @@ class Row:
 
     name: str
     build: Callable[[], Iterator[Request]]
-    pods: bool = False
-    """True if the server has pods."""
     pause: float = 0.0
     """Seconds of what the server does after its answer."""
 

@@ -237,4 +237,4 @@ for _name in (
     "20,000 messages of one byte",
     "16 MB that are echoed",
 ):
-    SPECS.row(f"exec: {_name}", _with_pod, pods=True)
+    SPECS.row(f"exec: {_name}", _with_pod)

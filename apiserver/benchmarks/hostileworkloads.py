@@ -26,7 +26,7 @@ def _created(path: str, spec: Any, name: str = "w") -> Request:
 
 
 def _workload(name: str, path: str, spec: Any) -> None:
-    WORKLOADS.only(f"pods: {name}", _created(path, spec, f"w{len(WORKLOADS)}"), pods=True)
+    WORKLOADS.only(f"pods: {name}", _created(path, spec, f"w{len(WORKLOADS)}"), pause=3.0)
 
 
 _workload("a Job of 2,147,483,647 pods", f"{_BATCH}/jobs", {**_ONCE, "parallelism": _ALL})
@@ -86,10 +86,10 @@ def _deployment() -> Iterator[Request]:
 
 
 def _change(name: str, path: str, value: Any) -> None:
-    LIVES.only(f"life: {name}", ("PATCH", path, encoded(value), MERGE), pods=True)
+    LIVES.only(f"life: {name}", ("PATCH", path, encoded(value), MERGE), pause=3.0)
 
 
-LIVES.row("life: a Deployment of 100,000 pods behind a Service", _deployment, pods=True, pause=8.0)
+LIVES.row("life: a Deployment of 100,000 pods behind a Service", _deployment, pause=8.0)
 _UNAVAILABLE: Any = {"metadata": {"annotations": {f"{_SIMULATED}/available": "false"}}}
 _NEW_TEMPLATE = {"spec": {"template": {"spec": {"containers": [{**CONTAINER, "image": "j"}]}}}}
 _change("none of its pods is available", f"{_CROWD_APPS}/deployments/w", _UNAVAILABLE)
@@ -106,6 +106,6 @@ def _daemons() -> Iterator[Request]:
     yield _created(f"{_CROWD_APPS}/daemonsets", _SELECTED)
 
 
-LIVES.row("life: a DaemonSet on 1,000 nodes", _daemons, pods=True, pause=8.0)
-LIVES.only("life: all pods are deleted", ("DELETE", f"{_CROWD_CORE}/pods", b"", ""), pods=True)
-LIVES.only("life: their namespace is deleted", ("DELETE", _CROWD_CORE, b"", ""), pods=True)
+LIVES.row("life: a DaemonSet on 1,000 nodes", _daemons, pause=8.0)
+LIVES.only("life: all pods are deleted", ("DELETE", f"{_CROWD_CORE}/pods", b"", ""), pause=3.0)
+LIVES.only("life: their namespace is deleted", ("DELETE", _CROWD_CORE, b"", ""), pause=3.0)

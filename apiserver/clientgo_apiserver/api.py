@@ -71,7 +71,7 @@ class Api:
         self.extra: dict[str, Callable[[HTTPRequest], HTTPResponse]] = {}
         options = state.options
         sink = options.audit
-        self._audit = None if sink is None else Audit(state.store, state.clock, sink, reads=options.audit_reads)
+        self.audit = None if sink is None else Audit(state.store, state.clock, sink, reads=options.audit_reads)
 
     async def handle(
         self,
@@ -91,9 +91,9 @@ class Api:
             response = hook(request)
             if response is not None:
                 return response
-        if self._audit is None:
+        if self.audit is None:
             return await self._respond(request, route)
-        with self._audit.account(request, partial(_attributes_of, request)) as account:
+        with self.audit.account(request, partial(attributes_of, request)) as account:
             response = await self._respond(request, route)
             account.code = 200 if callable(response) else response.status
         return response
@@ -115,7 +115,6 @@ class Api:
         except Exception as error:  # a bug in a handler must not stop the server
             log.exception("request failed", extra={"method": request.method, "path": request.path})
             response = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)
-        self.state.settle()  # controllers that react before the response
         if isinstance(response, HTTPResponse):
             if _is_formatted(response, request):
                 await run_step(request, len(response.body), _format, response, request)
@@ -139,11 +138,11 @@ class Api:
     def _authorize(self, request: HTTPRequest) -> None:
         """Authenticate and authorize the request before anything is revealed."""
         if not request.internal:
-            request.user = authenticate(self.state, request, partial(_attributes_of, request))
+            request.user = authenticate(self.state, request, partial(attributes_of, request))
         if len(request.body) > self.state.options.max_body:
             raise too_large(self.state.options.max_body)
         if not request.internal and not is_superuser(self.state, request.user):
-            authorize(self.state, _attributes_of(request))
+            authorize(self.state, attributes_of(request))
 
     def _route(self, request: HTTPRequest) -> RequestInfo | None:
         target = parse_path(request.path)
@@ -212,7 +211,7 @@ def _format(response: HTTPResponse, request: HTTPRequest) -> None:
         indent(response)
 
 
-def _attributes_of(request: HTTPRequest) -> Attributes:
+def attributes_of(request: HTTPRequest) -> Attributes:
     """Return the authorization attributes of a request, from its path alone, whether or not that is served."""
     target = parse_path(request.path)
     if target is None:

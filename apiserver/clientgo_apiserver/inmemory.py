@@ -23,11 +23,10 @@ from clientgo_apiserver.storage.stored import Key
 class InMemoryServer:
     """One Kubernetes API in memory, for one thread at a time."""
 
-    def __init__(self, clock: Clock, *, pods: bool = False) -> None:
-        """Create a server; with `pods`, workloads have pods, which run at once."""
+    def __init__(self, clock: Clock) -> None:
+        """Create a server, whose pods run at once."""
         self._scheduler = ManualScheduler(clock)
-        # Nothing waits: simulated replicas are available in the response to their write.
-        self._api = build(self._scheduler, ServerOptions(ready_seconds=0.0, pods=pods), clock=clock)
+        self._api = build(self._scheduler, ServerOptions(ready_seconds=0.0), clock=clock)
         self._scheduler.run()
 
     def __repr__(self) -> str:

@@ -5,22 +5,29 @@ so nothing is locked, and no write waits: admission webhooks are not called, and
 they are stored. These writes are not counted as requests.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from clientgo_apiserver.api import Answer, Api
+from clientgo.meta.apply.managedfields import FieldManager, after_update, first_entries, sort
+from clientgo_apiserver.admission.quota import KEY as QUOTAS
+from clientgo_apiserver.api import Answer, Api, attributes_of
+from clientgo_apiserver.handlers.patches import managed_type
 from clientgo_apiserver.handlers.patching import JSON_PATCH, MERGE_PATCH
 from clientgo_apiserver.handlers.verbs import RequestInfo
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, Query
 from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.names import generate, new_uid
+from clientgo_apiserver.registry.metadata import timestamp
 from clientgo_apiserver.registry.views import in_stored_version
 from clientgo_apiserver.resources import Object, Resource
-from clientgo_apiserver.storage.stored import Key
+from clientgo_apiserver.storage.stored import Key, name_of
 from clientgo_apiserver.users import MASTERS, authenticated
 
 _METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
+_IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 _PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH}
 
 
@@ -31,10 +38,28 @@ class Internal:
         self._api = api
         self.state = api.state
         self._manager = manager
+        self._query = Query(fieldManager=manager, fieldValidation="Ignore")
+        self._user = authenticated(f"system:{manager}", MASTERS)
 
-    def create(self, key: Key, namespace: str, obj: Object) -> Object:
-        """Create an object and return it as stored."""
-        return self._send("create", (key, namespace, ""), obj)
+    def create(self, key: Key, namespace: str, obj: Object, *, derived: bool = False) -> Object:
+        """Create an object and return it as stored; a `derived` one is complete and valid, as the stored one it is of.
+
+        Its parts are stored, and must not be modified any more.
+        """
+        return self._send("create", (key, namespace, ""), obj, derived=derived)
+
+    def create_like(self, key: Key, created: Object) -> Object | None:
+        """Create an object like one that was created in the same turn of the loop, under another generated name.
+
+        What was found about that one holds for this one, except with a quota or an audit log: then return None.
+        """
+        store, meta = self.state.store, created["metadata"]
+        if self._api.audit is not None or store.count(QUOTAS):
+            return None
+        name = generate(meta["generateName"])
+        while store.entry(key, meta["namespace"], name) is not None:
+            name = generate(meta["generateName"])
+        return store.put(key, {**created, "metadata": {**meta, "name": name, "uid": new_uid()}}).content
 
     def patch(
         self, key: Key, namespace: str, name: str, patch: Any, *, subresource: str = "", kind: str = "merge"
@@ -61,6 +86,50 @@ class Internal:
             options["preconditions"] = {"uid": uid}
         return self._send("delete", (key, namespace, name), options)
 
+    def put_status(self, key: Key, stored: Object, status: Object, annotations: Mapping[str, str]) -> None:
+        """Store fields of the status of a built-in object, of which None removes one, and annotations.
+
+        Unlike a patch it is neither decoded nor validated: controllers write statuses all the time, and valid ones.
+        """
+        resource, meta = self._resource(key, "", ""), stored["metadata"]
+        merged = {**(stored.get("status") or {}), **status}
+        new = {**stored, "status": {field: value for field, value in merged.items() if value not in (None, [])}}
+        if annotations:
+            new["metadata"] = meta = {**meta, "annotations": {**meta.get("annotations", {}), **annotations}}
+        if entries := self._status_entries(resource, stored, new, is_described=bool(annotations)):
+            new["metadata"] = {**meta, "managedFields": entries}
+        if self._api.audit is None:
+            self.state.store.put(key, new)
+            return
+        path = self._path(resource, *name_of(stored), "status")
+        request = HTTPRequest("PATCH", path, self._query, user=self._user, internal=True)
+        with self._api.audit.account(request, partial(attributes_of, request)) as account:
+            account.code = 200
+            self.state.store.put(key, new)
+
+    def _status_entries(self, resource: Resource, old: Object, new: Object, *, is_described: bool) -> list[Object]:
+        """Return the managedFields of an object after a write of its status, and annotations if it `is_described`."""
+        entries = old["metadata"].get("managedFields", [])
+        who = FieldManager(self._manager, "Update", resource.api_version, "status")
+        kind, now = managed_type(resource, "status"), timestamp(self.state.clock)
+        identity = (who.name, who.operation, who.api_version, who.subresource)
+        own = [each for each in entries if tuple(each.get(field) for field in _IDENTITY) == identity]
+        other_entries = [each for each in entries if each not in own]
+        is_shared = any("f:status" in each.get("fieldsV1", {}) for each in other_entries)
+        if not entries or is_shared or (is_described and (own or "annotations" in old["metadata"])):
+            return after_update(entries, old, new, who, kind, time=now)
+        # No other manager has a field of the status, so that this one has all that it ever changed.
+        owned: Object = own[0]["fieldsV1"] if own else {}
+        before, after = old.get("status") or {}, new["status"]
+        changed = {
+            field: value
+            for field, value in after.items()
+            if before.get(field) != value or f"f:{field}" in owned.get("f:status", {})
+        }
+        described = {"annotations": new["metadata"]["annotations"]} if is_described else {}
+        made = first_entries({"metadata": described, "status": changed}, who, kind, time=now)
+        return sort([*other_entries, *({**each, "fieldsV1": {**owned, **each["fieldsV1"]}} for each in made)])
+
     def _resource(self, key: Key, namespace: str, name: str) -> Resource:
         """Return the resource of an object in its stored version, which no webhook has to convert."""
         served = self.state.registry.of_storage(key)
@@ -75,6 +144,11 @@ class Internal:
         obj = self.state.store.get(key, namespace, name) if name and resource.converter is not None else None
         return resource if obj is None else in_stored_version(resource, obj["apiVersion"])
 
+    def _path(self, resource: Resource, namespace: str, name: str, subresource: str) -> str:
+        root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
+        segments = (root, *(("namespaces", namespace) if namespace else ()), resource.plural, name, subresource)
+        return "/".join(filter(None, segments))
+
     def _send(
         self,
         verb: str,
@@ -83,24 +157,26 @@ class Internal:
         *,
         subresource: str = "",
         content_type: str = "application/json",
+        derived: bool = False,
     ) -> Object:
         _, namespace, name = target
         resource = self._resource(*target)
-        root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
-        segments = (root, *(("namespaces", namespace) if namespace else ()), resource.plural, name, subresource)
+        is_value = verb != "delete" and subresource in ("", "status")
         request = HTTPRequest(
             _METHODS[verb],
-            "/".join(filter(None, segments)),
-            Query() if verb == "delete" else Query(fieldManager=self._manager, fieldValidation="Ignore"),
+            self._path(resource, namespace, name, subresource),
+            Query() if verb == "delete" else self._query,
             {"content-type": content_type},
-            msgspec.json.encode(body),
-            user=authenticated(f"system:{self._manager}", MASTERS),
+            b"" if is_value else msgspec.json.encode(body),
+            user=self._user,
             internal=True,
+            value=body if is_value else None,
+            derived=derived,
         )
         response = _completed(self._api.answer(request, RequestInfo(resource, namespace, name, subresource, verb)))
-        entry = self.state.store.entry(*target)
-        if entry is not None and entry.raw is response.body:
-            return entry.object  # as it would be decoded
+        if response.content is not None:
+            stored: Object = response.content
+            return stored
         value: Object = response.json()
         if response.status >= 400:
             raise ApiFailure(

@@ -52,6 +52,7 @@ LOOP_COST = 4_000  # of the expressions of a request
 LOOP_OBJECTS = 25  # of a collection that are deleted in a row
 LOOP_SECONDS = 0.01  # of the controllers in a turn, besides their last callback
 
+MAX_EVENTS = 2_000  # of the controllers, that wait to be written until one is read
 MAX_WAITING_PODS = 2_000  # that no node has room for, after which the controllers create none
 
 

@@ -26,23 +26,9 @@ from clientgo_apiserver.admission.namespaces import create_initial
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.audit import AuditFile
 from clientgo_apiserver.bootstrap import create_cluster_objects
-from clientgo_apiserver.cluster.cluster import start_cluster
-from clientgo_apiserver.cluster.stages import Stage, StageController, read_stages
-from clientgo_apiserver.controllers.aggregation import AggregationController
-from clientgo_apiserver.controllers.availability import AvailabilityController
-from clientgo_apiserver.controllers.budgets import DisruptionSimulation
-from clientgo_apiserver.controllers.definitions import DefinitionController
-from clientgo_apiserver.controllers.deployments import DeploymentSimulation
-from clientgo_apiserver.controllers.events import EventExpiry
-from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
-from clientgo_apiserver.controllers.jobs import JobSimulation
-from clientgo_apiserver.controllers.namespaces import NamespaceContents, NamespaceController
-from clientgo_apiserver.controllers.pods import PodTerminationSimulation
-from clientgo_apiserver.controllers.protection import VolumeProtectionSimulation
-from clientgo_apiserver.controllers.quotas import QuotaController
-from clientgo_apiserver.controllers.replicasets import ReplicaSetSimulation
+from clientgo_apiserver.cluster.cluster import start_controllers
+from clientgo_apiserver.cluster.stages import Stage, read_stages
 from clientgo_apiserver.faults import NAME, Faults
-from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.serving.app import App
 from clientgo_apiserver.serving.certificates import ServingCertificates
 from clientgo_apiserver.serving.watchdog import Watchdog
@@ -230,7 +216,7 @@ class ApiServer:
             server_header=False,
             timeout_graceful_shutdown=_STOP_SECONDS,
             timeout_keep_alive=300,
-            ws="clientgo_apiserver.serving.websockets:WebSocketConnection" if self._options.pods else "none",
+            ws="clientgo_apiserver.serving.websockets:WebSocketConnection" if self._options.simulate else "none",
             ws_per_message_deflate=False,
             ws_ping_interval=None,
         )
@@ -328,29 +314,5 @@ def build(
     if options.authorization == "RBAC":
         create_cluster_objects(state, port)
     api = Api(state)
-    internal = Internal(api)
-    for kind in (
-        DefinitionController,
-        NamespaceController,
-        AggregationController,
-        GarbageCollector,
-        QuotaController,
-        EventExpiry,
-    ):
-        kind(internal).start()
-    AvailabilityController(Internal(api, manager="kube-apiserver")).start()
-    if options.simulate:
-        NamespaceContents(internal).start()
-    if options.simulate and options.pods:
-        start_cluster(internal, ready_seconds=options.ready_seconds)
-        VolumeProtectionSimulation(internal).start()
-    elif options.simulate:
-        for simulation in (DeploymentSimulation, JobSimulation, PodTerminationSimulation):
-            simulation(internal, ready_seconds=options.ready_seconds).start()
-        DisruptionSimulation(internal).start()
-        VolumeProtectionSimulation(internal).start()
-        if options.replica_sets:
-            ReplicaSetSimulation(internal).start()
-    if stages or options.pods:
-        StageController(internal, stages).start()
+    start_controllers(api, simulate=options.simulate, stages=stages)
     return api

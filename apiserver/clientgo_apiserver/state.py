@@ -9,17 +9,20 @@ from typing import Any, Literal, NamedTuple, Protocol
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.servers import BundledOptions
 from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.limits import LOOP_SECONDS, MAX_BODY_BYTES
+from clientgo_apiserver.limits import LOOP_SECONDS, MAX_BODY_BYTES, MAX_EVENTS
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.resources import Registry
 from clientgo_apiserver.storage.containerfiles import ContainerFiles
 from clientgo_apiserver.storage.store import Store
+from clientgo_apiserver.storage.stored import Key
 from clientgo_apiserver.users import User
 from clientgo_apiserver.webhookclient import ANY_SERVICE as ANY_SERVICE
 from clientgo_apiserver.webhookclient import WebhookClient
 from clientgo_apiserver.webhookclient import WebhookEndpoint as WebhookEndpoint
 
 _RETRY_SECONDS = 0.5
+_TURNS = 10
+_Call = tuple[Callable[..., object], tuple[Any, ...]]
 
 
 class Handle(Protocol):
@@ -91,54 +94,72 @@ class State:
     registry: Registry = field(default_factory=builtin_registry)
     store: Store = field(default_factory=Store)
     calls: Counter[Call] = field(default_factory=Counter)
+    # Writes of the events of controllers, once events are read; the oldest are dropped.
+    recorded: deque[Callable[[], None]] = field(default_factory=lambda: deque(maxlen=MAX_EVENTS), repr=False)
     ready: bool = True
+    simulated: bool = False  # nodes have kubelets, and pods run
     files: ContainerFiles = field(default_factory=ContainerFiles)  # of simulated containers
     webhooks: WebhookClient = field(default_factory=WebhookClient)
-    # Callbacks that react to the current write before it is answered, in order.
-    before_response: deque[Callable[[], object]] = field(default_factory=deque)
-    # Callbacks that run soon, in order, some of them in each turn of the loop.
-    soon: deque[tuple[Callable[..., object], tuple[Any, ...]]] = field(default_factory=deque, repr=False)
+    # Callbacks that run soon, some of them in each turn of the loop: those of one rank in order, the lowest rank first.
+    soon: tuple[deque[_Call], ...] = field(default_factory=lambda: (deque(), deque(), deque()), repr=False)
+    turns: int = 0  # that were too short for all of them
     # Callbacks of the next turn of the loop, run together: a call of the loop for each costs more.
     next_turn: list[Callable[[], object]] = field(default_factory=list, repr=False)
     # Callbacks that are retried because the store rejected their writes.
-    retrying: set[tuple[Callable[..., object], tuple[Any, ...]]] = field(default_factory=set, repr=False)
+    retrying: set[_Call] = field(default_factory=set, repr=False)
     started: float = field(init=False)  # seconds since the epoch
 
     def __post_init__(self) -> None:
         self.started = self.clock.time()
 
-    def settle(self) -> bool:
-        """Run what reacts before the current write is answered; return whether anything did."""
-        reacted = bool(self.before_response)
-        while self.before_response:
-            self.before_response.popleft()()
-        return reacted
+    def delay(self, key: Key, write: Callable[[], object]) -> None:
+        """Write something before objects of this key are next read (see `Store.delay`); an audit log has it at once."""
+        if self.options.audit is None:
+            self.store.delay(key, write)
+        else:
+            write()
 
-    def call_soon(self, callback: Callable[..., object], *args: object) -> None:
-        """Schedule a callback after the current one (see `call_with_retry`).
+    def write_recorded(self) -> None:
+        """Write the events that wait."""
+        self.call_with_retry(self._write_recorded)
+
+    def _write_recorded(self) -> None:
+        written: list[Callable[[], None]] = []
+        while self.recorded:
+            self.recorded[0]()
+            written.append(self.recorded.popleft())  # only now: a write that fails is tried again
+        if not self.store.committed:
+            self.store.when_committed(lambda failure: self.recorded.extend(written) if failure else None)
+
+    def call_soon(self, callback: Callable[..., object], *args: object, rank: int = 0) -> None:
+        """Schedule a callback after the current one, and after those of lower ranks (see `call_with_retry`).
 
         While the store rejects writes the callback is delayed: a reaction to its own write would never end.
         """
         if self.store.failing:
             self._retry_later(callback, args)
-        else:
-            self.soon.append((callback, args))
-            if len(self.soon) == 1:
-                self.scheduler.call_soon(self._run_soon)
+            return
+        self.soon[rank].append((callback, args))
+        if sum(map(len, self.soon)) == 1:
+            self.scheduler.call_soon(self._run_soon)
 
-    def _run_soon(self) -> None:
-        """Run scheduled callbacks for a while; clients are answered before the others."""
+    def _run_soon(self, queue: deque[_Call] | None = None) -> None:
+        """Run scheduled callbacks for a while, the first of this queue; clients are answered before the others."""
         end = SYSTEM_CLOCK.now() + LOOP_SECONDS
         try:
-            while self.soon and SYSTEM_CLOCK.now() < end:
-                callback, args = self.soon[0]
+            while (queue := queue or next(filter(None, self.soon), None)) and SYSTEM_CLOCK.now() < end:
+                callback, args = queue[0]
                 try:
                     self.call_with_retry(callback, *args)
                 finally:
-                    self.soon.popleft()  # only now: what it schedules runs in this turn or the next
+                    queue.popleft()  # only now: what it schedules runs in this turn or the next
+                    queue = None
         finally:
-            if self.soon:
-                self.scheduler.call_soon(self._run_soon)
+            if any(self.soon):
+                # Now and then the highest rank begins, so that it is not put off for ever.
+                self.turns += 1
+                first = next(filter(None, reversed(self.soon))) if self.turns % _TURNS == 0 else None
+                self.scheduler.call_soon(self._run_soon, first)
 
     def call_next_turn(self, callback: Callable[[], object]) -> None:
         """Run a callback once everything that is ready now has run; it must not raise."""

@@ -124,11 +124,13 @@ def result_of(api: Api, reply: Coroutine[Any, Any, Answer]) -> HTTPResponse:
 class Kube:
     """Sends requests; `ok` requires success and returns the object, `refused` a failure and returns the Status."""
 
-    def __init__(self, options: ServerOptions | None = None, *, journal: Journal | None = None) -> None:
+    def __init__(
+        self, options: ServerOptions | None = None, *, simulate: bool = False, journal: Journal | None = None
+    ) -> None:
         self.clock = FakeClock()
         self.scheduler = ManualScheduler(self.clock)
-        quiet = replace(options or ServerOptions(), simulate=False)
-        self.api: Api = build(self.scheduler, quiet, clock=self.clock, journal=journal)
+        chosen = replace(options or ServerOptions(), simulate=simulate)
+        self.api: Api = build(self.scheduler, chosen, clock=self.clock, journal=journal)
         self.scheduler.run()
         if self.api.state.store.entry(DEFINITION_KEY, "", f"foos.{GROUP}") is None:
             self.ok("POST", DEFINITIONS, definition())

@@ -10,7 +10,7 @@ from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, answer_of
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.audit import REVISION
-from clientgo_apiserver.controllers.deployments import DeploymentSimulation
+from clientgo_apiserver.cluster.namespaces import NamespaceContents
 from clientgo_apiserver.http.status import internal_error
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.scheduling import ManualScheduler
@@ -75,8 +75,8 @@ def send(api: Api, step: str) -> None:
 def assert_controllers_are_up_to_date(api: Api) -> None:
     """Check that observers of writes have handled every stored object, even if their first attempt failed."""
     store = api.state.store
-    for item in store.list(("apps", "deployments")):
-        assert item["status"]["availableReplicas"] == item["spec"]["replicas"]
+    for item in store.list(("", "namespaces")):
+        assert store.get(("", "serviceaccounts"), item["metadata"]["name"], "default") is not None
     assert not any("deletionTimestamp" in item["metadata"] for item in store.list(("", "namespaces")))
     for item in store.list(("", "resourcequotas")):
         assert item["status"]["used"] == {"configmaps": str(len(store.list(("", "configmaps"), "default")))}
@@ -94,8 +94,8 @@ def test_every_committed_version_is_audited_once_in_order(steps: list[str]) -> N
     clock, journal = FakeClock(), Journal()
     scheduler = ManualScheduler(clock)
     options = ServerOptions(audit=events.append, simulate=False)
-    api = build(scheduler, options, journal=journal, commit_together=True)
-    DeploymentSimulation(Internal(api), ready_seconds=1).start()
+    api = build(scheduler, options, clock=clock, journal=journal, commit_together=True)
+    NamespaceContents(Internal(api)).start()
     scheduler.run()
     events.clear()
     first = api.state.store.revision + 1

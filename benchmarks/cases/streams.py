@@ -17,7 +17,7 @@ PARALLEL = 100
 @contextmanager
 def _open(setting: Setting) -> Iterator[Measure]:
     megabytes, count = setting.size(100, 10), setting.size(1_000, 100)
-    with cluster_for(setting, "--pods") as cluster:
+    with cluster_for(setting, simulate=True) as cluster:
         api, path = Api(cluster.endpoint), f"/api/v1/namespaces/{cluster.namespace}/pods"
         api.raw("POST", "/api/v1/nodes", NODE)
         api.raw("POST", path, POD)

@@ -26,7 +26,7 @@ def local_cluster(crd_paths: Sequence[Path], *, port: int = 0) -> Iterator[tuple
     temporary one if that is read-only.
     """
     path = _kubeconfig_path()
-    server = BundledServer(port=port, kubeconfig=path, secure=True, pods=True)
+    server = BundledServer(port=port, kubeconfig=path, secure=True)
     environment = Environment(crd_paths=crd_paths, server=server)
     with environment as config:
         yield config, path

@@ -71,7 +71,6 @@ class Scenario:
     allow: Mapping[str, int] = field(default_factory=dict)
     off: Mapping[str, str] = field(default_factory=dict)
     settle: float = 60.0
-    pods: bool = False
     examples: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     options: Options = field(default_factory=lambda: Options(name="perturbed"))
 
@@ -203,7 +202,7 @@ class Engine:
         with program.log.installed(), _no_collection():
             world = World(
                 program, crds=self._crds, perturbation=perturbation_of(plan), settle=scenario.settle,
-                pods=scenario.pods, variant=variant, on_change=lambda world, change: self._check(run, world, change),
+                variant=variant, on_change=lambda world, change: self._check(run, world, change),
             )  # fmt: skip
             try:
                 self._drive(world, run, steps, specs)

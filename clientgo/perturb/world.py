@@ -92,14 +92,13 @@ class World:
         crds: list[Object],
         perturbation: Perturbation | None = None,
         settle: float = 60.0,
-        pods: bool = False,
         variant: int = 0,
         on_change: Callable[["World", ObjectChange], None] | None = None,
     ) -> None:
         """`variant` other than 0 has other times, versions and generated names: what differs then, is no result."""
         random.seed(variant)
         self.time = WorldTime(program.epoch() + variant * 100_061.0)
-        self.server = _factory().in_memory(self.time, pods=pods)
+        self.server = _factory().in_memory(self.time)
         self.perturbation = perturbation if perturbation is not None else Perturbation()
         self.settle, self._on_change, self._elections = settle, on_change, Elections()
         self.pace, self.step = program.pace(), -1

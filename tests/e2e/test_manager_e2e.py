@@ -88,7 +88,7 @@ def cluster() -> Iterator[ManagedCluster]:
 
 @pytest.mark.timeout(120)
 @pytest.mark.requires("simulated controllers")
-@pytest.mark.parametrize("available", [pytest.param(1, id="available at once"), pytest.param(0, id="never available")])
+@pytest.mark.parametrize("available", [pytest.param(1, id="available"), pytest.param(0, id="never available")])
 def test_five_hundred_foos_cost_a_manager_s_controller_three_writes_each_too(
     available: int, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -100,7 +100,7 @@ def test_five_hundred_foos_cost_a_manager_s_controller_three_writes_each_too(
         eventually(lambda: len(cluster.events("Synced")) == 500, seconds=60)
         writes = cluster.writes()
     assert writes.pop(("POST", "foos", "")) == 500
-    assert sum(writes.values()) <= 3 * 500, writes
+    assert sum(writes.values()) <= (3 + available) * 500, writes  # the status once more when replicas are there
     assert [record.msg for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 

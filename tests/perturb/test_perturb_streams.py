@@ -23,7 +23,7 @@ def output(results: PerturbResults) -> Any:
 @pytest.mark.parametrize("cls", [Dumps, AsyncDumps, Patient])
 def test_operator_that_runs_commands_survives_faults_around_them(cls: type[Dumps]) -> None:
     plans = ["reference", *(f"{kind}:1" for kind in ("crash-before", "crash-stored", "crash-after", "timeout-after"))]
-    results = perturb(cls, STEPS, pods=True, plans=[*plans, "error-500:1", "leader-paused:1"])
+    results = perturb(cls, STEPS, plans=[*plans, "error-500:1", "leader-paused:1"])
     results.check()
     assert writes(results)[0] == "#1 CONNECT pods default/db/exec: 101"
     assert output(results) == ("late" if cls is Patient else "dump")
@@ -31,7 +31,7 @@ def test_operator_that_runs_commands_survives_faults_around_them(cls: type[Dumps
 
 
 def test_crash_before_a_command_finds_what_was_reported_too_early() -> None:
-    results = perturb(ReportsFirst, STEPS, pods=True, only=["crash-before", "crash-after"])
+    results = perturb(ReportsFirst, STEPS, only=["crash-before", "crash-after"])
     assert [str(result.plan) for result in results.failed] == [
         "crash-before:2", "crash-before:3", "crash-after:1", "crash-after:2",
     ]  # fmt: skip
@@ -39,7 +39,7 @@ def test_crash_before_a_command_finds_what_was_reported_too_early() -> None:
 
 @pytest.mark.parametrize("cls", [Impatient, Unlucky])
 def test_command_without_an_end_fails_and_is_tried_again(cls: type[Dumps]) -> None:
-    results = perturb(cls, STEPS, pods=True, plans=["reference", "crash-after:2"])
+    results = perturb(cls, STEPS, plans=["reference", "crash-after:2"])
     results.check()
     assert len(writes(results)) > 3
     assert set(writes(results)) <= {f"#{number} CONNECT pods default/db/exec: 101" for number in range(50)}

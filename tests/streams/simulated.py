@@ -27,7 +27,7 @@ def running_requester() -> Iterator[RESTClient]:
         },
         "spec": {"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]},
     }
-    with Environment(server=BundledServer(pods=True)) as config, closing(RESTClient(config)) as client:
+    with Environment(server=BundledServer()) as config, closing(RESTClient(config)) as client:
         pods = CoreV1(client).pods("default")
         pods.create(from_dict(Pod, pod))
         eventually(lambda: pods.get("web").status.phase == "Running")

@@ -1,1 +1,1 @@
-"""Cluster with simulated pods: controllers of workloads, scheduler, kubelets, nodes, endpoints and budgets."""
+"""Controllers of the server and of its simulated cluster: workloads, pods, nodes, namespaces, garbage collection."""

@@ -1,32 +1,32 @@
-"""PodDisruptionBudgets by the pods that they select, as the disruption controller counts them."""
+"""PodDisruptionBudgets by the pods that they select, as the disruption controller counts them.
 
+Pods are counted as they change: a change costs the same, however many pods and budgets there are.
+"""
+
+from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
+from clientgo_apiserver.cluster.events import ComponentEvents
+from clientgo_apiserver.cluster.kinds import DEPLOYMENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from clientgo_apiserver.cluster.owned import controller_of, topmost_controller
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_ready, phase_of, seconds_of
-from clientgo_apiserver.controllers.base import condition_of, is_deleting
-from clientgo_apiserver.controllers.budgets import (
-    BUDGETS,
-    BudgetController,
-    BudgetMember,
-    BudgetMembers,
-    desired_healthy,
-    disruption_status,
-)
-from clientgo_apiserver.controllers.events import ComponentEvents
-from clientgo_apiserver.controllers.rollout import wanted_replicas
+from clientgo_apiserver.cluster.podcontrol import FINISHED, is_ready, phase_of, seconds_of
+from clientgo_apiserver.cluster.rollout import resolve, wanted_replicas
+from clientgo_apiserver.cluster.selectorindex import LabelIndex, SelectorIndex
 from clientgo_apiserver.handlers.scale import scale_of
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
-from clientgo_apiserver.storage.selection import label_selector
-from clientgo_apiserver.storage.stored import Key
+from clientgo_apiserver.storage.selection import label_selector, selects
+from clientgo_apiserver.storage.stored import Key, Name, name_of
 
+BUDGETS: Key = ("policy", "poddisruptionbudgets")
 _SCALED: dict[str, Key] = {
-    "ReplicaSet": ("apps", "replicasets"),
-    "StatefulSet": ("apps", "statefulsets"),
-    "Deployment": ("apps", "deployments"),
-    "ReplicationController": ("", "replicationcontrollers"),
+    "ReplicaSet": REPLICA_SETS,
+    "StatefulSet": STATEFUL_SETS,
+    "Deployment": DEPLOYMENTS,
+    "ReplicationController": REPLICATION_CONTROLLERS,
 }
 _REFERENCE = ("apiVersion", "kind", "name", "uid")
 _NO_SCALE = 'found no controllers for pod "{}"'
@@ -39,37 +39,97 @@ _UNMANAGED = (
 _DISRUPTED_SECONDS = 120  # an eviction that was not followed by a deletion is forgotten
 
 
-class DisruptionController(BudgetController):
+class _Member(NamedTuple):
+    """Pod that a budget selects: whether it is healthy, and the reference to its controller."""
+
+    is_healthy: bool
+    controller: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Members:
+    """Pods that a budget selects, and how many are healthy and of each controller."""
+
+    by_name: dict[Name, _Member] = field(default_factory=dict)
+    healthy: int = 0
+    controllers: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+    def set(self, name: Name, member: _Member | None) -> bool:
+        """Replace a pod; return whether it has changed."""
+        before = self.by_name.pop(name, None)
+        if member is not None:
+            self.by_name[name] = member
+        for each, sign in ((before, -1), (member, 1)):
+            if each is not None:
+                self.healthy += sign * each.is_healthy
+                self.controllers[each.controller] += sign
+                if not self.controllers[each.controller]:
+                    del self.controllers[each.controller]
+        return before != member
+
+
+class DisruptionController(InternalController):
     """Keeps the status of every PodDisruptionBudget."""
 
-    _kinds = (PODS,)
+    _sources = (BUDGETS,)
 
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
         self._events = ComponentEvents(internal.state, "controllermanager")
+        self._members: dict[Name, _Members] = {}
+        self._selectors = SelectorIndex()
+        self._labels: LabelIndex | None = None  # of pods; none until there is a budget: hardly any server has one
 
     def _watched(self) -> Iterable[Key] | None:
         return (BUDGETS, PODS, *_SCALED.values())
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        super()._changed(kind, key, old, new)
-        if not self._members or key not in _SCALED.values() or old is None or new is None:
-            return
-        if wanted_replicas(old) != wanted_replicas(new):
+        if key == BUDGETS:
+            self._changed_budget(old, new)
+        elif key == PODS:
+            if self._labels is not None:
+                self._changed_pod(self._labels, old, new)
+        elif self._members and old is not None and new is not None and wanted_replicas(old) != wanted_replicas(new):
             labels = (new["spec"]["template"].get("metadata") or {}).get("labels") or {}
             for budget in self._selectors.candidates(new["metadata"]["namespace"], labels):
                 self._schedule(*budget)
 
-    def _labels_of(self, key: Key, obj: Object) -> dict[str, str] | None:
-        labels: dict[str, str] = obj["metadata"].get("labels") or {}
-        return labels
+    def _changed_budget(self, old: Object | None, new: Object | None) -> None:
+        if new is None:
+            name = name_of(old or {})
+            self._members.pop(name, None)
+            self._selectors.discard(name)
+            return
+        name, selector = name_of(new), _selector(new)
+        if self._labels is None:
+            self._labels = LabelIndex()
+            for pod in self._store.list(PODS):
+                self._labels.update(name_of(pod), {}, _labels_of(pod))
+        if old is None or selector != _selector(old):
+            members = self._members[name] = _Members()
+            self._selectors.discard(name)
+            if selector is not None:  # unlike elsewhere, an absent selector selects nothing
+                self._selectors.add(name, selector)
+                self._collect(self._labels, members, name[0], selector)
+        self._schedule(*name)
 
-    def _member(self, key: Key, obj: Object) -> BudgetMember | None:
-        if phase_of(obj) in FINISHED:
-            return None
-        owner = controller_of(obj) or {}
-        healthy = is_ready(obj) and not is_deleting(obj)
-        return BudgetMember(1, int(healthy), tuple(owner.get(field, "") for field in _REFERENCE))
+    def _collect(self, index: LabelIndex, members: _Members, namespace: str, selector: Object) -> None:
+        names = index.candidates(namespace, selector)
+        pods = self._store.list(PODS, namespace) if names is None else [self._store.get(PODS, *name) for name in names]
+        for pod in pods:
+            if pod is not None and selects(selector, _labels_of(pod)):
+                members.set(name_of(pod), _member(pod))
+
+    def _changed_pod(self, index: LabelIndex, old: Object | None, new: Object | None) -> None:
+        name = name_of(new or old or {})
+        before, after = _labels_of(old), _labels_of(new)
+        index.update(name, before, after)
+        budgets = {budget for labels in (before, after) for budget in self._selectors.candidates(name[0], labels)}
+        for budget in budgets:
+            selector = _selector(self._store.get(BUDGETS, *budget) or {})
+            is_selected = new is not None and selector is not None and selects(selector, after)
+            if self._members[budget].set(name, _member(new) if new and is_selected else None):
+                self._schedule(*budget, rank=1)
 
     def _sync(self, *names: str) -> None:
         budget = self._store.get(BUDGETS, *names)
@@ -78,26 +138,26 @@ class DisruptionController(BudgetController):
         now, members = self._state.clock.time(), self._members[names[0], names[1]]
         disrupted, healthy = {}, members.healthy
         for name, time in ((budget.get("status") or {}).get("disruptedPods") or {}).items():
-            pod, member = self._store.get(PODS, names[0], name), members.by_name.get((PODS, (names[0], name)))
+            pod, member = self._store.get(PODS, names[0], name), members.by_name.get((names[0], name))
             if pod is None or member is None or is_deleting(pod) or seconds_of(time) + _DISRUPTED_SECONDS <= now:
                 continue
             disrupted[name] = time
-            healthy -= member.healthy
+            healthy -= member.is_healthy
         expected = self._expected(budget, members)
         if expected is None:
             self._write(budget, {"disruptionsAllowed": 0, "conditions": [self._failure(budget, members)]}, disrupted)
         else:
-            desired = desired_healthy(budget, expected)
-            self._write(budget, disruption_status(budget, expected, healthy, desired, self._now()), disrupted)
+            desired = _desired_healthy(budget, expected)
+            self._write(budget, _disruption_status(budget, expected, healthy, desired, self._now()), disrupted)
         if disrupted:
             due = min(map(seconds_of, disrupted.values())) + _DISRUPTED_SECONDS
             self._later(max(0.0, due - now), self._schedule, *names)
 
-    def _expected(self, budget: Object, members: BudgetMembers) -> int | None:
+    def _expected(self, budget: Object, members: _Members) -> int | None:
         """Return the number of pods that should exist; None if one has a controller without a scale."""
         spec: dict[str, Any] = budget.get("spec") or {}
         if spec.get("maxUnavailable") is None and isinstance(spec.get("minAvailable", 1), int):
-            return members.expected
+            return len(members.by_name)
         namespace = budget["metadata"]["namespace"]
         managed = [controller for controller in members.controllers if any(controller)]
         if len(managed) < len(members.controllers):
@@ -120,13 +180,13 @@ class DisruptionController(BudgetController):
             return None
         return reference["uid"], int(scale_of(resource.scale, obj)["spec"].get("replicas") or 0)
 
-    def _failure(self, budget: Object, members: BudgetMembers) -> Object:
+    def _failure(self, budget: Object, members: _Members) -> Object:
         """Record that the expected pods cannot be counted; return the condition DisruptionAllowed."""
         namespace = budget["metadata"]["namespace"]
         text = _NO_SCALE.format(
             next(
                 name[1]
-                for (_, name), member in sorted(members.by_name.items())
+                for name, member in sorted(members.by_name.items())
                 if any(member.controller)
                 and self._scale(namespace, dict(zip(_REFERENCE, member.controller, strict=True))) is None
             )
@@ -146,3 +206,52 @@ class DisruptionController(BudgetController):
             changed["disruptedPods"] = {**disrupted, **gone} if disrupted else None
         if changed:
             self._write_status(BUDGETS, budget, changed)
+
+
+def _desired_healthy(budget: Object, expected: int) -> int:
+    """Return how many of the expected pods must be healthy."""
+    spec: dict[str, Any] = budget.get("spec") or {}
+    if spec.get("maxUnavailable") is not None:
+        return max(0, expected - resolve(spec["maxUnavailable"], expected, up=True))
+    return resolve(spec.get("minAvailable", 1), expected, up=True)
+
+
+def _disruption_status(budget: Object, expected: int, healthy: int, desired: int, now: str) -> Object:
+    """Return a merge patch of a budget's status, by numbers of pods: expected, healthy, and required to be healthy."""
+    allowed = max(0, healthy - desired) if expected else 0
+    generation = budget["metadata"].get("generation", 1)
+    condition = {
+        "type": "DisruptionAllowed",
+        "status": "True" if allowed else "False",
+        "reason": "SufficientPods" if allowed else "InsufficientPods",
+        "message": "",
+        "observedGeneration": generation,
+    }
+    before = condition_of(budget, "DisruptionAllowed")
+    same = before.get("status") == condition["status"]
+    return {
+        "observedGeneration": generation,
+        "expectedPods": expected,
+        "currentHealthy": healthy,
+        "desiredHealthy": desired,
+        "disruptionsAllowed": allowed,
+        "conditions": [{**condition, "lastTransitionTime": before["lastTransitionTime"] if same else now}],
+    }
+
+
+def _selector(budget: Object) -> Object | None:
+    selector: Object | None = (budget.get("spec") or {}).get("selector")
+    return selector
+
+
+def _labels_of(pod: Object | None) -> dict[str, str]:
+    labels: dict[str, str] = (pod["metadata"].get("labels") or {}) if pod is not None else {}
+    return labels
+
+
+def _member(pod: Object) -> _Member | None:
+    if phase_of(pod) in FINISHED:
+        return None
+    owner = controller_of(pod) or {}
+    is_healthy = is_ready(pod) and not is_deleting(pod)
+    return _Member(is_healthy, tuple(owner.get(field, "") for field in _REFERENCE))

@@ -1,16 +1,28 @@
-"""The controllers of a cluster with pods, started together."""
+"""The controllers of a cluster, started together."""
 
+from collections.abc import Iterable
+
+from clientgo_apiserver.api import Api
+from clientgo_apiserver.cluster.aggregation import AggregationController
+from clientgo_apiserver.cluster.availability import AvailabilityController
 from clientgo_apiserver.cluster.budgets import DisruptionController
 from clientgo_apiserver.cluster.cronjobs import CronJobController
 from clientgo_apiserver.cluster.daemonsets import DaemonSetController
+from clientgo_apiserver.cluster.definitions import DefinitionController
 from clientgo_apiserver.cluster.deployments import DeploymentController
 from clientgo_apiserver.cluster.endpoints import EndpointsController
+from clientgo_apiserver.cluster.events import EventExpiry
+from clientgo_apiserver.cluster.garbagecollector import GarbageCollector
 from clientgo_apiserver.cluster.jobs import JobController
 from clientgo_apiserver.cluster.kubelet import KubeletSimulation
+from clientgo_apiserver.cluster.namespaces import NamespaceContents, NamespaceController
 from clientgo_apiserver.cluster.nodes import NodeSimulation
 from clientgo_apiserver.cluster.owned import Owned
+from clientgo_apiserver.cluster.protection import VolumeProtectionSimulation
+from clientgo_apiserver.cluster.quotas import QuotaController
 from clientgo_apiserver.cluster.replicasets import ReplicaSetController, ReplicationControllerController
 from clientgo_apiserver.cluster.scheduler import SchedulerSimulation
+from clientgo_apiserver.cluster.stages import Stage, StageController
 from clientgo_apiserver.cluster.statefulsets import StatefulSetController
 from clientgo_apiserver.internal import Internal
 
@@ -18,8 +30,29 @@ NODE_COUNT = 3
 """Nodes of a simulated cluster."""
 
 
-def start_cluster(internal: Internal, *, ready_seconds: float) -> None:
-    """Start everything that makes pods exist and live."""
+def start_controllers(api: Api, *, simulate: bool, stages: Iterable[Stage]) -> None:
+    """Start the controllers that every server has, and with `simulate` those that make pods exist and live."""
+    internal = Internal(api)
+    for kind in (
+        DefinitionController,
+        NamespaceController,
+        AggregationController,
+        GarbageCollector,
+        QuotaController,
+        EventExpiry,
+    ):
+        kind(internal).start()
+    AvailabilityController(Internal(api, manager="kube-apiserver")).start()
+    if simulate:
+        _start_simulation(internal)
+    if simulate or stages:
+        StageController(internal, stages).start()
+
+
+def _start_simulation(internal: Internal) -> None:
+    internal.state.simulated = True
+    ready_seconds = internal.state.options.ready_seconds
+    NamespaceContents(internal).start()
     owned = Owned(internal.state.store)
     for kind in (
         ReplicaSetController,
@@ -36,3 +69,4 @@ def start_cluster(internal: Internal, *, ready_seconds: float) -> None:
     EndpointsController(internal).start()
     DisruptionController(internal).start()
     NodeSimulation(internal, count=NODE_COUNT).start()
+    VolumeProtectionSimulation(internal).start()

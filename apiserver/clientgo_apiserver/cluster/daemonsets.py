@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from functools import partial
 
+from clientgo_apiserver.cluster.base import is_deleting
 from clientgo_apiserver.cluster.daemonrollout import DaemonRollout, pods_by_node
+from clientgo_apiserver.cluster.kinds import DAEMON_SETS, NODES, PODS
 from clientgo_apiserver.cluster.placement import matches_node, tolerates
-from clientgo_apiserver.cluster.podcontrol import BURST, PODS, split_available
+from clientgo_apiserver.cluster.podcontrol import BURST, split_available
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
-from clientgo_apiserver.controllers.base import is_deleting
-from clientgo_apiserver.controllers.deployments import DAEMON_SETS, NODES
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
@@ -31,7 +31,7 @@ class DaemonSetController(RevisionedController):
     _kind = "DaemonSet"
 
     def _watched(self) -> Iterable[Key] | None:
-        return (DAEMON_SETS, PODS, NODES)
+        return (DAEMON_SETS, NODES)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)

@@ -4,36 +4,32 @@ A template has one ReplicaSet; a rolling update moves replicas from the earlier 
 `maxSurge` and `maxUnavailable`. While a rollout runs, a change of `spec.replicas` is distributed in proportion.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from clientgo_apiserver.cluster.base import annotation, condition_of, conditions_of, is_deleting, other_conditions
+from clientgo_apiserver.cluster.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 from clientgo_apiserver.cluster.owned import controller_of
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, WorkloadController, phase_of, seconds_of
-from clientgo_apiserver.cluster.rolloutsizes import (
-    count_of,
-    int32,
-    is_saturated,
-    max_replicas,
-    share_of,
-    shrink,
-    size_annotations,
-)
-from clientgo_apiserver.controllers.base import annotation, condition_of, conditions_of, is_deleting, other_conditions
-from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
-from clientgo_apiserver.controllers.replicasets import (
+from clientgo_apiserver.cluster.podcontrol import FINISHED, WorkloadController, phase_of, seconds_of
+from clientgo_apiserver.cluster.rollout import (
     DEFAULT_HISTORY,
     DESIRED,
     HASH_LABEL,
     REVISION,
     REVISION_HISTORY,
+    condition,
     copied_annotations,
+    count_of,
+    int32,
+    is_saturated,
+    max_replicas,
+    max_unavailable,
     new_replica_set,
     revision_of,
-)
-from clientgo_apiserver.controllers.rollout import (
-    condition,
-    max_unavailable,
     rolls,
+    share_of,
+    shrink,
+    size_annotations,
     stamped,
     template_hash,
     wanted_replicas,
@@ -69,13 +65,17 @@ class DeploymentController(WorkloadController):
     _sources = (DEPLOYMENTS,)
     _kind = "Deployment"
     _child = REPLICA_SETS
+    _rank = 2
+    _own_annotations = (REVISION,)
 
     def _watched(self) -> Iterable[Key] | None:
-        return (DEPLOYMENTS, REPLICA_SETS, PODS)
+        return (DEPLOYMENTS, PODS)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        super()._changed(kind, key, old, new)
-        owner = controller_of(old) if key == PODS and new is None else None
+        if key != PODS:
+            super()._changed(kind, key, old, new)
+            return
+        owner = controller_of(old) if new is None else None
         if owner is not None and owner["kind"] == "ReplicaSet":  # Recreate waits for the last pod
             namespace = (old or {})["metadata"]["namespace"]
             deployment = controller_of(self._store.get(REPLICA_SETS, namespace, owner["name"]))
@@ -88,10 +88,13 @@ class DeploymentController(WorkloadController):
             self._write(obj, sets)
             return
         obj = self._note_pause(obj)
+        annotations: dict[str, str] = {}
         if sets.current is None and self._may_create(obj, sets):
             sets = self._create(obj, sets)
+            if len(sets.all) == 1:
+                return  # the first status of the ReplicaSet syncs it again
         elif sets.current is not None:
-            self._update(obj, sets.current, _next_revision(sets))
+            annotations = self._update(obj, sets.current, _next_revision(sets))
         obj = self._stored(obj)
         if obj["spec"].get("paused") or self._is_scaled(obj, sets):
             self._scale_in_proportion(obj, sets)
@@ -100,7 +103,7 @@ class DeploymentController(WorkloadController):
         else:
             self._recreate(obj, sets)
         sets = _sets(obj, self._owned.by(obj, REPLICA_SETS))
-        self._write(obj, sets)
+        self._write(obj, sets, annotations)
         self._clean_up(obj, sets)
 
     def _may_create(self, obj: Object, sets: _Sets) -> bool:
@@ -112,7 +115,7 @@ class DeploymentController(WorkloadController):
         replica_set["metadata"]["annotations"] |= size_annotations(obj)
         replica_set["spec"]["replicas"] = _new_size(obj, sets)
         try:
-            stored = self._internal.create(REPLICA_SETS, obj["metadata"]["namespace"], replica_set)
+            stored = self._internal.create(REPLICA_SETS, obj["metadata"]["namespace"], replica_set, derived=True)
         except ApiFailure as failure:
             self._report_rejection(obj, replica_set["metadata"]["name"], failure)
             raise
@@ -145,8 +148,11 @@ class DeploymentController(WorkloadController):
     def _stored(self, obj: Object) -> Object:
         return self._store.get(DEPLOYMENTS, *name_of(obj)) or obj
 
-    def _update(self, obj: Object, replica_set: Object, revision: int) -> None:
-        """Give the current ReplicaSet the Deployment's annotations and `minReadySeconds`, and its revision."""
+    def _update(self, obj: Object, replica_set: Object, revision: int) -> dict[str, str]:
+        """Give the current ReplicaSet the Deployment's annotations and `minReadySeconds`, and its revision.
+
+        Return the annotations of the Deployment.
+        """
         annotations, before = copied_annotations(obj), annotation(replica_set, REVISION)
         if revision_of(replica_set) < revision:
             annotations[REVISION] = str(revision)
@@ -160,11 +166,7 @@ class DeploymentController(WorkloadController):
             patch["spec"] = {"minReadySeconds": seconds}
         if patch:
             self._internal.patch(REPLICA_SETS, *name_of(replica_set), patch)
-        progress = condition(
-            "Progressing", "True", "FoundNewReplicaSet", f'Found new replica set "{name_of(replica_set)[1]}"'
-        )
-        status = {} if condition_of(obj, "Progressing") else self._with_progress(obj, progress)
-        self._update_status(obj, status, {REVISION: annotations.get(REVISION, before)})
+        return {REVISION: annotations.get(REVISION, before)}
 
     def _is_scaled(self, obj: Object, sets: _Sets) -> bool:
         desired = str(wanted_replicas(obj))
@@ -254,7 +256,7 @@ class DeploymentController(WorkloadController):
             if is_observed and not wanted_replicas(each) and not count_of(each, "replicas"):
                 self._delete(each)
 
-    def _write(self, obj: Object, sets: _Sets) -> None:
+    def _write(self, obj: Object, sets: _Sets, annotations: Mapping[str, str] | None = None) -> None:
         counts = {
             "replicas": sets.total("replicas"),
             "updatedReplicas": count_of(sets.current, "replicas"),
@@ -268,7 +270,7 @@ class DeploymentController(WorkloadController):
             **{name: count or None for name, count in counts.items()},
             "terminatingReplicas": sets.total("terminatingReplicas"),
         }
-        self._update_status(obj, {**status, "conditions": self._conditions(obj, sets, counts)})
+        self._update_status(obj, {**status, "conditions": self._conditions(obj, sets, counts)}, annotations)
 
     def _conditions(self, obj: Object, sets: _Sets, counts: dict[str, int]) -> list[Object]:
         before, now = conditions_of(obj), self._now()

@@ -4,9 +4,10 @@ import ipaddress
 from collections.abc import Iterable
 from typing import Any
 
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_ready, phase_of
-from clientgo_apiserver.controllers.base import InternalController, annotation, controller_reference, is_deleting
-from clientgo_apiserver.controllers.selectorindex import SelectorIndex
+from clientgo_apiserver.cluster.base import InternalController, annotation, controller_reference, is_deleting
+from clientgo_apiserver.cluster.kinds import NODES, PODS
+from clientgo_apiserver.cluster.podcontrol import FINISHED, is_ready, phase_of
+from clientgo_apiserver.cluster.selectorindex import SelectorIndex
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, Name, name_of
@@ -44,7 +45,7 @@ class EndpointsController(InternalController):
                 self._selectors.add(name, {"matchLabels": new["spec"]["selector"]})
             else:
                 self._selectors.discard(name)
-        elif key == PODS and _offered(old) != _offered(new):
+        elif key == PODS and self._selectors and _offered(old) != _offered(new):
             for pod in (old, new):
                 self._follow(pod)
 
@@ -58,7 +59,7 @@ class EndpointsController(InternalController):
                 continue
             size = self._sizes.get(name, 0)
             if size <= _MAX_ENDPOINTS:
-                self._schedule(*name)
+                self._schedule(*name, rank=1)
             elif name not in self._delayed:
                 self._delayed.add(name)
                 self._later(size * _PAUSE_SECONDS, self._resume, name)
@@ -123,7 +124,7 @@ class EndpointsController(InternalController):
         serving = is_ready(pod)
         published = bool(service["spec"].get("publishNotReadyAddresses"))
         ready = published or (serving and not leaving)
-        node = self._store.get(("", "nodes"), "", pod["spec"].get("nodeName", "")) or {}
+        node = self._store.get(NODES, "", pod["spec"].get("nodeName", "")) or {}
         zone = ((node.get("metadata") or {}).get("labels") or {}).get("topology.kubernetes.io/zone")
         return {
             "addresses": [pod["status"]["podIP"]],

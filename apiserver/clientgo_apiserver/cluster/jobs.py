@@ -9,8 +9,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
 
+from clientgo_apiserver.cluster.base import condition_of, conditions_of, is_deleting
+from clientgo_apiserver.cluster.jobconditions import (
+    FAILURE,
+    RESUMED,
+    SUCCESS,
+    SUSPENDED,
+    JobEnd,
+    end_of,
+    job_condition,
+    suspension,
+)
 from clientgo_apiserver.cluster.jobpods import (
     INDEX,
     TRACKED,
@@ -28,11 +38,11 @@ from clientgo_apiserver.cluster.jobpods import (
     tally,
     uid_of,
 )
+from clientgo_apiserver.cluster.kinds import JOBS, PODS
 from clientgo_apiserver.cluster.owned import Owned, controller_of
 from clientgo_apiserver.cluster.podcontrol import (
     BURST,
     FINISHED,
-    PODS,
     SLICE,
     WorkloadController,
     deletion_rank,
@@ -40,18 +50,6 @@ from clientgo_apiserver.cluster.podcontrol import (
     seconds_of,
 )
 from clientgo_apiserver.cluster.podcontrol import is_ready as is_pod_ready
-from clientgo_apiserver.controllers.base import condition_of, conditions_of, is_deleting
-from clientgo_apiserver.controllers.jobs import (
-    FAILURE,
-    JOBS,
-    OURS,
-    RESUMED,
-    SUCCESS,
-    SUSPENDED,
-    end_of,
-    job_condition,
-    suspension,
-)
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.resources import Object
@@ -60,16 +58,10 @@ from clientgo_apiserver.storage.stored import Key, name_of
 _SETTLED = 20  # pods that one sync counts: each is written
 _BACKOFF_SECONDS, _MAX_BACKOFF_SECONDS = 10.0, 600.0
 _UNLIMITED = 2**31 - 1
+_OURS = "kubernetes.io/job-controller"
+"""Value of `managedBy` of Jobs that are not left to another controller."""
 _TARGETS = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}
 """Conditions of a Job whose pods have not all ended yet."""
-
-
-class JobEnd(NamedTuple):
-    """Condition that ends a Job: Complete or Failed, its reason and message."""
-
-    kind: str
-    reason: str
-    message: str
 
 
 @dataclass(slots=True)
@@ -104,6 +96,9 @@ class JobController(WorkloadController):
     def __init__(self, internal: Internal, owned: Owned) -> None:
         super().__init__(internal, owned)
         self._backoffs: dict[str, _Backoff] = {}
+
+    def _watched(self) -> Iterable[Key] | None:
+        return (JOBS, PODS)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)
@@ -143,7 +138,7 @@ class JobController(WorkloadController):
         return job is None or job["metadata"]["uid"] != owner["uid"]
 
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
-        if obj["spec"].get("managedBy", OURS) != OURS:
+        if obj["spec"].get("managedBy", _OURS) != _OURS:
             return
         if end_of(obj) is not None:
             self._run_steps(obj, [partial(self._untrack, pod) for pod in children if is_tracked(pod)])
@@ -291,7 +286,7 @@ class JobController(WorkloadController):
         pod["metadata"]["finalizers"] = [*(pod["metadata"].get("finalizers") or ()), TRACKED]
         if index is not None:
             pod["metadata"]["generateName"] = f"{meta['name']}-{index}-"
-            annotations = {**pod["metadata"]["annotations"], INDEX: str(index)}
+            annotations = {**pod["metadata"].get("annotations", {}), INDEX: str(index)}
             if obj["spec"].get("backoffLimitPerIndex") is not None:
                 annotations |= failure_annotations(obj["spec"], replaced)
             pod["metadata"]["annotations"] = annotations

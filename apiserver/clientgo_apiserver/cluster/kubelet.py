@@ -12,21 +12,32 @@ annotation `simulation.clientgo.dev/pod` of a pod says what becomes of it, and m
 | `failed`, `failed:3` | its containers end with exit code 1, or 3 |
 | `crashing` | its containers end again and again; with restart policy Never the pod fails |
 
-Containers that end are restarted according to the pod's restart policy, after 10 s, 20 s, ... 300 s. The annotations
-`simulation.clientgo.dev/available` and `.../job` of the workload that owns the pod are obeyed as without pods.
+Containers that end are restarted according to the pod's restart policy, after 10 s, 20 s, ... 300 s. The annotation
+`simulation.clientgo.dev/available: "false"` of a workload means `pending` for its pods that do not run yet, and
+`simulation.clientgo.dev/job` of a Job is the value for its pods.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
+from clientgo_apiserver.cluster.base import InternalController, annotation, condition_of, conditions_of, is_deleting
+from clientgo_apiserver.cluster.events import ComponentEvents
+from clientgo_apiserver.cluster.kinds import (
+    AVAILABLE,
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    JOBS,
+    NODES,
+    OUTCOME,
+    PODS,
+    REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
+    STATEFUL_SETS,
+)
 from clientgo_apiserver.cluster.nodes import readiness
 from clientgo_apiserver.cluster.owned import controller_of, workload_of
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, phase_of
-from clientgo_apiserver.controllers.base import InternalController, annotation, condition_of, conditions_of, is_deleting
-from clientgo_apiserver.controllers.deployments import AVAILABLE, NODES
-from clientgo_apiserver.controllers.events import ComponentEvents
-from clientgo_apiserver.controllers.jobs import OUTCOME
+from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
@@ -35,12 +46,12 @@ from clientgo_apiserver.storage.stored import Key, name_of
 POD = "simulation.clientgo.dev/pod"
 _BACKOFF_SECONDS, _MAX_BACKOFF_SECONDS = 10.0, 300.0  # the kubelet's
 _WORKLOADS: dict[str, Key] = {
-    "ReplicaSet": ("apps", "replicasets"),
-    "Deployment": ("apps", "deployments"),
-    "ReplicationController": ("", "replicationcontrollers"),
-    "StatefulSet": ("apps", "statefulsets"),
-    "DaemonSet": ("apps", "daemonsets"),
-    "Job": ("batch", "jobs"),
+    "ReplicaSet": REPLICA_SETS,
+    "Deployment": DEPLOYMENTS,
+    "ReplicationController": REPLICATION_CONTROLLERS,
+    "StatefulSet": STATEFUL_SETS,
+    "DaemonSet": DAEMON_SETS,
+    "Job": JOBS,
 }
 
 

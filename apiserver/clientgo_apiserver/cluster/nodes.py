@@ -8,9 +8,7 @@ Every Node is simulated, also those that clients create. One with the annotation
 from functools import partial
 
 from clientgo.version import KUBERNETES
-from clientgo_apiserver.cluster.placement import tolerates_taint
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, phase_of
-from clientgo_apiserver.controllers.base import (
+from clientgo_apiserver.cluster.base import (
     InternalController,
     annotation,
     condition_of,
@@ -18,7 +16,9 @@ from clientgo_apiserver.controllers.base import (
     is_deleting,
     other_conditions,
 )
-from clientgo_apiserver.controllers.deployments import NODES
+from clientgo_apiserver.cluster.kinds import NODES, PODS
+from clientgo_apiserver.cluster.placement import tolerates_taint
+from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of
 from clientgo_apiserver.handlers.podactions import with_condition
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
@@ -185,11 +185,15 @@ class NodeSimulation(InternalController):
         return [pod for pod in self._store.list(PODS) if pod["spec"].get("nodeName") == node]
 
     def _heartbeat(self) -> None:
-        """Renew the Leases of all nodes, some at a time."""
-        names = [node["metadata"]["name"] for node in self._store.list(NODES)]
-        for start in range(0, len(names), _LEASES):
-            self._schedule("leases", *names[start : start + _LEASES])
+        self._state.delay(LEASES, self._renew_leases)
         self._later(_HEARTBEAT_SECONDS, self._heartbeat)
+
+    def _renew_leases(self) -> None:
+        """Renew the Leases of all nodes, some now and the others later."""
+        names = [node["metadata"]["name"] for node in self._store.list(NODES)]
+        self._state.call_with_retry(self._sync, "leases", *names[:_LEASES])
+        for start in range(_LEASES, len(names), _LEASES):
+            self._schedule("leases", *names[start : start + _LEASES])
 
     def _renew_lease(self, name: str) -> None:
         """Renew the Lease of a node if it is ready, as its kubelet does."""

@@ -1,17 +1,15 @@
 """Objects by their controller: the index that controllers of workloads share, and what it means to be controlled."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from clientgo_apiserver.controllers.base import condition_of, is_deleting
+from clientgo_apiserver.cluster.base import condition_of, is_deleting
+from clientgo_apiserver.cluster.kinds import JOBS, PODS, REPLICA_SETS
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
-_PODS: Key = ("", "pods")
-CONTROLLED: frozenset[Key] = frozenset(
-    [_PODS, ("apps", "replicasets"), ("apps", "controllerrevisions"), ("batch", "jobs")]
-)
+CONTROLLED: frozenset[Key] = frozenset([PODS, REPLICA_SETS, JOBS, ("apps", "controllerrevisions")])
 """Keys of the objects that workloads create."""
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -44,6 +42,9 @@ def topmost_controller(
     return workload
 
 
+Listener = Callable[[Object | None, Object | None, Object | None], None]
+
+
 class Owned:
     """Index of the stored objects by the uid of their controller, and of those without one by namespace.
 
@@ -54,6 +55,7 @@ class Owned:
         self._store = store
         self._by_uid: defaultdict[tuple[Key, str], set[Name]] = defaultdict(set)
         self._orphans: defaultdict[tuple[Key, str], set[Name]] = defaultdict(set)
+        self._listeners: dict[Key, dict[str, Listener]] = {}
         self.waiting: set[Name] = set()
         """Pods that the scheduler has rejected, or that wait for another one."""
         store.subscribe(self._changed, CONTROLLED)
@@ -79,24 +81,42 @@ class Owned:
     def _stored(self, key: Key, names: "set[Name] | tuple[()]") -> list[Object]:
         return [obj for name in sorted(names) if (obj := self._store.get(key, *name)) is not None]
 
+    def follow(self, key: Key, kind: str, listener: Listener) -> None:
+        """Call `listener` after each change of an object of that key, of which a `kind` is or was the controller.
+
+        It is called with the reference to the controller, and with None for changes of objects without one.
+        """
+        self._listeners.setdefault(key, {})[kind] = listener
+
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        if key == _PODS:
+        name = name_of(new or old or {})
+        if key == PODS:
             if new is not None and _waits(new):
-                self.waiting.add(name_of(new))
+                self.waiting.add(name)
             else:
-                self.waiting.discard(name_of(new or old or {}))
-        for obj in (old, new):
-            if obj is None:
-                continue
-            controller, name = controller_of(obj), name_of(obj)
-            index = self._orphans if controller is None else self._by_uid
-            group = (key, name[0] if controller is None else str(controller["uid"]))
-            if obj is new:
-                index[group].add(name)
-            else:
-                index[group].discard(name)
-                if not index[group]:
-                    del index[group]
+                self.waiting.discard(name)
+        before, after = controller_of(old), controller_of(new)
+        if old is None or new is None or before != after:
+            for obj, controller in ((old, before), (new, after)):
+                if obj is not None:
+                    self._move(key, name, controller, is_there=obj is new)
+        listeners = self._listeners.get(key, {})
+        for controller in (after,) if before == after else (before, after):
+            if controller is not None and controller["kind"] in listeners:
+                listeners[controller["kind"]](controller, old, new)
+        if new is not None and after is None:
+            for listener in listeners.values():
+                listener(None, old, new)
+
+    def _move(self, key: Key, name: Name, controller: Object | None, *, is_there: bool) -> None:
+        index = self._orphans if controller is None else self._by_uid
+        group = (key, name[0] if controller is None else str(controller["uid"]))
+        if is_there:
+            index[group].add(name)
+            return
+        index[group].discard(name)
+        if not index[group]:
+            del index[group]
 
 
 def _waits(pod: Object) -> bool:

@@ -1,6 +1,8 @@
 """Fit of pods and nodes: selectors, affinity, taints and resources, as kube-scheduler's filters decide."""
 
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity
@@ -63,8 +65,14 @@ def lacking(requests: Mapping[str, Any], used: Mapping[str, Any], node: Object) 
     return [
         name
         for name, amount in requests.items()
-        if amount and used.get(name, 0) + amount > ParsedQuantity(allocatable.get(name, 0)).value
+        if amount and used.get(name, 0) + amount > _amount(str(allocatable.get(name, 0)))
     ]
+
+
+@lru_cache(maxsize=256)
+def _amount(text: str) -> Fraction | int:
+    value = ParsedQuantity(text).value
+    return int(value) if value.denominator == 1 else value
 
 
 def _term_matches(term: Object, node: Object) -> bool:

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from clientgo_apiserver.cluster.owned import Owned, controller_of
-from clientgo_apiserver.controllers.base import (
+from clientgo_apiserver.cluster.base import (
     InternalController,
     annotation,
     condition_of,
     controller_reference,
     is_deleting,
 )
-from clientgo_apiserver.controllers.events import ComponentEvents
+from clientgo_apiserver.cluster.events import ComponentEvents
+from clientgo_apiserver.cluster.kinds import PODS
+from clientgo_apiserver.cluster.owned import Owned, controller_of
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.limits import MAX_WAITING_PODS
@@ -27,7 +28,6 @@ from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key, name_of
 
-PODS: Key = ("", "pods")
 FINISHED = ("Succeeded", "Failed")
 """Phases of pods that have ended."""
 
@@ -61,6 +61,10 @@ class WorkloadController(InternalController):
         "FailedCreate": "Error creating: {error}",
         "SuccessfulDelete": "Deleted pod: {pod}",
     }
+    _rank: ClassVar[int] = 0
+    """Rank of the syncs because of children (see `_schedule`)."""
+    _own_annotations: ClassVar[tuple[str, ...]] = ()
+    """Annotations of a workload that its controller writes."""
     _unreported: ClassVar[tuple[str, ...]] = ()
     """Reasons of failed creations that cause no event."""
 
@@ -69,6 +73,8 @@ class WorkloadController(InternalController):
         self._owned = owned
         self._events = ComponentEvents(internal.state, f"{self._kind.lower()}-controller")
         self._failures: dict[tuple[str, ...], int] = {}
+        # A pod of a template that is created several times in this turn, and what became of the first one.
+        self._created: tuple[Object, Object] | None = None
         self._bursts: dict[tuple[str, ...], _Burst] = {}
         # Time and timer of the next sync of an object that no change will cause.
         self._wakeups: dict[tuple[str, ...], tuple[float, Handle]] = {}
@@ -76,24 +82,34 @@ class WorkloadController(InternalController):
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         raise NotImplementedError
 
-    def _watched(self) -> Iterable[Key] | None:
-        return (self._key, self._child)
+    def start(self) -> None:
+        """Bring the stored objects up to date, and react to every change of them and of what they control."""
+        super().start()
+        self._owned.follow(self._child, self._kind, self._changed_child)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == self._key:
             if new is None:
                 self._failures.pop(name_of(old or {}), None)
-            elif old is None or _desired(old) != _desired(new):
+            elif old is None or self._desired(old) != self._desired(new):
                 self._schedule(*name_of(new))
-        elif key == self._child:
-            for obj in (old, new):
-                owner = controller_of(obj)
-                if owner is not None and owner.get("kind") == self._kind and obj is not None:
-                    self._follow(str(owner["uid"]), obj["metadata"]["namespace"], owner["name"])
-            if new is not None and controller_of(new) is None and _may_be_adopted(old, new):
-                for workload in self._store.list(self._key, new["metadata"]["namespace"]):
-                    if self._selects(workload, new):
-                        self._schedule(*name_of(workload))
+
+    def _desired(self, obj: Object) -> tuple[Any, ...]:
+        """Return what a controller acts on, without what it writes itself."""
+        meta = obj["metadata"]
+        annotations = meta.get("annotations") or {}
+        if self._own_annotations:
+            annotations = {name: text for name, text in annotations.items() if name not in self._own_annotations}
+        return obj.get("spec"), meta.get("generation"), annotations, meta.get("labels"), meta.get("deletionTimestamp")
+
+    def _changed_child(self, controller: Object | None, old: Object | None, new: Object | None) -> None:
+        if controller is not None:
+            namespace = (new or old or {})["metadata"]["namespace"]
+            self._follow(str(controller["uid"]), namespace, controller["name"])
+        elif new is not None and _may_be_adopted(old, new):
+            for workload in self._store.list(self._key, new["metadata"]["namespace"]):
+                if self._selects(workload, new):
+                    self._schedule(*name_of(workload))
 
     def _sync(self, *names: str) -> None:
         obj = self._store.get(self._key, *names)
@@ -119,7 +135,7 @@ class WorkloadController(InternalController):
         """Sync a workload because of a child: soon, or, if it has many, at about the pace of a real controller."""
         count = self._owned.count(uid, self._child)
         if count < BURST:
-            self._schedule(*names)
+            self._schedule(*names, rank=self._rank)
         else:
             self._again_at(self._state.clock.time() + count * _PAUSE_SECONDS, *names)
 
@@ -137,6 +153,7 @@ class WorkloadController(InternalController):
 
     def _advance(self, burst: _Burst) -> None:
         names = name_of(burst.obj)
+        self._created = None
         for _ in range(min(SLICE, len(burst.steps))):
             try:
                 burst.steps.popleft()()
@@ -150,7 +167,7 @@ class WorkloadController(InternalController):
 
     def _continues(self, burst: _Burst, obj: Object) -> bool:
         """Run the next steps of a burst; return whether there is nothing else to do now."""
-        if burst.obj["metadata"]["uid"] != obj["metadata"]["uid"] or _desired(burst.obj) != _desired(obj):
+        if burst.obj["metadata"]["uid"] != obj["metadata"]["uid"] or self._desired(burst.obj) != self._desired(obj):
             return False
         self._bursts[name_of(obj)] = burst
         try:
@@ -216,20 +233,21 @@ class WorkloadController(InternalController):
         metadata: Object = {
             "namespace": obj["metadata"]["namespace"],
             "labels": {**(meta.get("labels") or {}), **(labels or {})},
-            "annotations": meta.get("annotations") or {},
             "ownerReferences": [controller_reference(obj)],
+            **{field: meta[field] for field in ("annotations", "finalizers") if meta.get(field)},
         }
-        if meta.get("finalizers"):
-            metadata["finalizers"] = meta["finalizers"]
         metadata |= {"name": name} if name else {"generateName": f"{obj['metadata']['name']}-"}
         spec = dict(template["spec"])
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
-    def _create_pod(self, pod: Object) -> Object:
+    def _create_pod(self, pod: Object, *, derived: bool = False) -> Object:
         try:
             if len(self._owned.waiting) >= MAX_WAITING_PODS:
                 raise ApiFailure(403, "Forbidden", _FULL.format(MAX_WAITING_PODS))
-            created = self._internal.create(PODS, pod["metadata"]["namespace"], pod)
+            created = self._again(pod) if derived else None
+            if created is None:
+                created = self._internal.create(PODS, pod["metadata"]["namespace"], pod, derived=derived)
+                self._created = (pod, created)
         except ApiFailure as failure:
             causes = (failure.details or {}).get("causes") or ()
             is_ending = any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
@@ -238,6 +256,12 @@ class WorkloadController(InternalController):
             raise
         self._record(created, "SuccessfulCreate")
         return created
+
+    def _again(self, pod: Object) -> Object | None:
+        """Create another pod like the one that was created before, if that is of the same template."""
+        if self._created is None or self._created[0] is not pod:
+            return None
+        return self._internal.create_like(PODS, self._created[1])
 
     def _delete_stored(self, child: Object) -> None:
         """Delete a child, unless it has gone since the sync began."""
@@ -267,7 +291,7 @@ class WorkloadController(InternalController):
         changed = {field: value for field, value in status.items() if before.get(field) != value}
         set_annotations = {name: text for name, text in (annotations or {}).items() if annotation(stored, name) != text}
         if changed or set_annotations:
-            self._write_status(self._key, stored, changed, annotations=set_annotations)
+            self._internal.put_status(self._key, stored, changed, set_annotations)
 
 
 def is_active(pod: Object) -> bool:
@@ -337,13 +361,6 @@ def deletion_rank(pod: Object, crowd: int = 0) -> tuple[Any, ...]:
 def orphan_may_be_claimed(orphan: Object) -> bool:
     """Return whether a workload adopts the object: a pod that has ended stays an orphan."""
     return orphan["kind"] != "Pod" or phase_of(orphan) not in FINISHED
-
-
-def _desired(obj: Object) -> tuple[Any, ...]:
-    """Return what a controller acts on, without the status, which it writes itself."""
-    meta = obj["metadata"]
-    fields = ("generation", "annotations", "labels", "deletionTimestamp")
-    return (obj.get("spec"), *(meta.get(field) for field in fields))
 
 
 def _may_be_adopted(old: Object | None, new: Object) -> bool:

@@ -4,27 +4,25 @@ from collections import Counter
 from functools import partial
 from itertools import repeat
 
+from clientgo_apiserver.cluster.base import condition_of, is_deleting, other_conditions
+from clientgo_apiserver.cluster.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
 from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import (
     BURST,
     FINISHED,
-    PODS,
     WorkloadController,
     deletion_rank,
     is_active,
     phase_of,
     split_available,
 )
-from clientgo_apiserver.controllers.base import condition_of, is_deleting, other_conditions
-from clientgo_apiserver.controllers.deployments import REPLICA_SETS
-from clientgo_apiserver.controllers.rollout import wanted_replicas
+from clientgo_apiserver.cluster.rollout import wanted_replicas
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
-from clientgo_apiserver.storage.stored import Key, name_of
+from clientgo_apiserver.storage.stored import name_of
 
 _FAILURE = "ReplicaFailure"
-_REPLICATION_CONTROLLERS: Key = ("", "replicationcontrollers")
 
 
 class ReplicaSetController(WorkloadController):
@@ -33,6 +31,7 @@ class ReplicaSetController(WorkloadController):
     _key = REPLICA_SETS
     _sources = (REPLICA_SETS,)
     _kind = "ReplicaSet"
+    _rank = 1
 
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         pods = [pod for pod in children if is_active(pod)]
@@ -45,6 +44,8 @@ class ReplicaSetController(WorkloadController):
                 self._manage(obj, pods, missing)
             except ApiFailure as error:
                 failure = error
+            else:
+                return  # the changes of its pods sync it again
         terminating = sum(is_deleting(pod) and phase_of(pod) not in FINISHED for pod in children)
         self._count(obj, pods, terminating, (reason, failure.message) if failure is not None else None)
         if failure is not None:
@@ -52,7 +53,7 @@ class ReplicaSetController(WorkloadController):
 
     def _manage(self, obj: Object, pods: list[Object], missing: int) -> None:
         if missing > 0:
-            create = partial(self._create_pod, self._pod(obj, obj["spec"]["template"]))
+            create = partial(self._create_pod, self._pod(obj, obj["spec"]["template"]), derived=True)
             self._run_steps(obj, repeat(create, min(missing, self._creatable(obj))))
         else:
             crowds = Counter(pod["spec"].get("nodeName") for pod in self._related(obj))
@@ -97,8 +98,8 @@ class ReplicaSetController(WorkloadController):
 class ReplicationControllerController(ReplicaSetController):
     """Creates and deletes the pods of ReplicationControllers, whose selectors are maps of labels."""
 
-    _key = _REPLICATION_CONTROLLERS
-    _sources = (_REPLICATION_CONTROLLERS,)
+    _key = REPLICATION_CONTROLLERS
+    _sources = (REPLICATION_CONTROLLERS,)
     _kind = "ReplicationController"
 
     def _selects(self, workload: Object, child: Object) -> bool:

@@ -2,15 +2,14 @@
 
 from typing import ClassVar
 
+from clientgo_apiserver.cluster.base import controller_reference, is_deleting
 from clientgo_apiserver.cluster.podcontrol import WorkloadController
-from clientgo_apiserver.controllers.base import controller_reference, is_deleting
-from clientgo_apiserver.controllers.rollout import template_hash
+from clientgo_apiserver.cluster.rollout import DEFAULT_HISTORY, template_hash
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 REVISIONS: Key = ("apps", "controllerrevisions")
 HASH_LABEL = "controller-revision-hash"
-_DEFAULT_HISTORY = 10  # apps/v1's revisionHistoryLimit
 
 
 class RevisionedController(WorkloadController):
@@ -62,7 +61,7 @@ class RevisionedController(WorkloadController):
         """Delete the oldest unused revisions beyond the workload's limit; `used` has names or hashes."""
         limit = obj["spec"].get("revisionHistoryLimit")
         unused = [each for each in revisions[:-1] if not {each["metadata"]["name"], hash_of(each)} & used]
-        for each in unused[: max(0, len(unused) - (_DEFAULT_HISTORY if limit is None else int(limit)))]:
+        for each in unused[: max(0, len(unused) - (DEFAULT_HISTORY if limit is None else int(limit)))]:
             self._internal.delete(REVISIONS, *name_of(each), uid=each["metadata"]["uid"])
 
 

@@ -4,13 +4,13 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
+from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
+from clientgo_apiserver.cluster.events import ComponentEvents
+from clientgo_apiserver.cluster.kinds import NODES, PODS
 from clientgo_apiserver.cluster.owned import DEFAULT_SCHEDULER
 from clientgo_apiserver.cluster.placement import lacking, matches_node, untolerated
 from clientgo_apiserver.cluster.podaffinity import PodNeighbors, has_neighbors
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, phase_of
-from clientgo_apiserver.controllers.base import InternalController, condition_of, is_deleting
-from clientgo_apiserver.controllers.deployments import NODES
-from clientgo_apiserver.controllers.events import ComponentEvents
+from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of
 from clientgo_apiserver.handlers.podactions import with_condition
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.defaults.pods import pod_amounts
@@ -29,24 +29,26 @@ class SchedulerSimulation(InternalController):
         super().__init__(internal)
         self._events = ComponentEvents(internal.state, DEFAULT_SCHEDULER)
         # Requested amounts by node, and those of each pod on one.
-        self._used: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self._placed: dict[Name, tuple[str, dict[str, Fraction]]] = {}
+        self._used: defaultdict[str, defaultdict[str, Fraction | int]] = defaultdict(lambda: defaultdict(int))
+        self._placed: dict[Name, tuple[str, dict[str, Fraction | int]]] = {}
         self._unplaced: set[Name] = set()
         self._attracted: set[Name] = set()  # unplaced pods that may wait for another pod
         self._neighbors: set[Name] = set()  # placed pods that others may not run beside
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == PODS:
-            self._account(name_of(new or old or {}), new)
+            name, is_old = name_of(new or old or {}), old is not None and new is not None and old["spec"] == new["spec"]
+            if not is_old or phase_of(new or {}) in FINISHED:
+                self._account(name, new)
             if new is not None and _waits(new):
-                self._unplaced.add(name_of(new))
+                self._unplaced.add(name)
                 if "podAffinity" in (new["spec"].get("affinity") or {}):
-                    self._attracted.add(name_of(new))
-                if old is None or _spec_of(old) != _spec_of(new):
-                    self._schedule(*name_of(new))
+                    self._attracted.add(name)
+                if not is_old:
+                    self._schedule(*name)
             else:
-                self._unplaced.discard(name_of(new or old or {}))
-                self._attracted.discard(name_of(new or old or {}))
+                self._unplaced.discard(name)
+                self._attracted.discard(name)
                 if new is None or phase_of(new) in FINISHED:
                     self._retry(self._unplaced)
                 elif old is None or not old["spec"].get("nodeName"):
@@ -62,14 +64,19 @@ class SchedulerSimulation(InternalController):
         placed = self._placed.pop(name, None)
         self._neighbors.discard(name)
         if placed is not None:
-            self._used[placed[0]].subtract(placed[1])
+            self._add(*placed, -1)
         if pod is None or not pod["spec"].get("nodeName") or phase_of(pod) in FINISHED:
             return
         if has_neighbors(pod):
             self._neighbors.add(name)
         amounts = _requests(pod)
         self._placed[name] = pod["spec"]["nodeName"], amounts
-        self._used[pod["spec"]["nodeName"]].update(amounts)
+        self._add(pod["spec"]["nodeName"], amounts, 1)
+
+    def _add(self, node: str, amounts: dict[str, Fraction | int], sign: int) -> None:
+        used = self._used[node]
+        for name, amount in amounts.items():
+            used[name] += sign * amount
 
     def _sync(self, *names: str) -> None:
         pod = self._store.get(PODS, *names)
@@ -78,18 +85,15 @@ class SchedulerSimulation(InternalController):
         reasons: Counter[str] = Counter()
         nodes, requests = self._store.list(NODES), _requests(pod)
         neighbors = self._neighbors_of(pod, nodes)
-        fitting = []
-        for node in nodes:
+        used = sorted((self._used[node["metadata"]["name"]]["pods"], index) for index, node in enumerate(nodes))
+        for node in (nodes[index] for _, index in used):  # the least used first, of equal ones by name
             reason = self._reason(pod, requests, node) or (neighbors.reason(node) if neighbors is not None else "")
-            if reason:
-                reasons[reason] += 1
-            else:
-                fitting.append(node["metadata"]["name"])
-        if fitting:
-            self._bind(pod, min(fitting, key=lambda name: (self._used[name]["pods"], name)))
-        else:
-            details = ", ".join(sorted(f"{number} {reason}" for reason, number in reasons.items()))
-            self._reject(pod, f"0/{len(nodes)} nodes are available: {details or 'no nodes'}.")
+            if not reason:
+                self._bind(pod, node["metadata"]["name"])
+                return
+            reasons[reason] += 1
+        details = ", ".join(sorted(f"{number} {reason}" for reason, number in reasons.items()))
+        self._reject(pod, f"0/{len(nodes)} nodes are available: {details or 'no nodes'}.")
 
     def _neighbors_of(self, pod: Object, nodes: list[Object]) -> PodNeighbors | None:
         """Return the pods that matter to where the pod runs; None if none does."""
@@ -99,7 +103,7 @@ class SchedulerSimulation(InternalController):
         placed = [stored for name in names if (stored := self._store.get(PODS, *name)) is not None]
         return PodNeighbors(pod, placed, nodes, lambda name: self._store.get(NAMESPACES, "", name) or {})
 
-    def _reason(self, pod: Object, requests: dict[str, Fraction], node: Object) -> str:
+    def _reason(self, pod: Object, requests: dict[str, Fraction | int], node: Object) -> str:
         """Return why the pod does not fit the node, in kube-scheduler's words, or ""."""
         spec, name = pod["spec"], node["metadata"]["name"]
         taint = untolerated(spec, node, _EFFECTS)
@@ -133,14 +137,9 @@ def _waits(pod: Object) -> bool:
     return is_ours and not spec.get("nodeName") and not spec.get("schedulingGates") and not is_deleting(pod)
 
 
-def _spec_of(pod: Object) -> Object:
-    spec: Object = pod["spec"]
-    return spec
-
-
-def _requests(pod: Object) -> dict[str, Fraction]:
+def _requests(pod: Object) -> dict[str, Fraction | int]:
     amounts = {name: amount.value for name, amount in pod_amounts(pod, "requests").items()}
-    return {**amounts, "pods": Fraction(1)}
+    return {**amounts, "pods": 1}
 
 
 def _offered(node: Object) -> tuple[object, ...]:

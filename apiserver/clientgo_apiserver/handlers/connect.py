@@ -54,7 +54,7 @@ def connect(
             return HTTPResponse(204)
         raise bad_request(f"pod {name} does not have a host assigned")
     kubelet = _kubelet(state, resource, node)
-    if state.options.pods:
+    if state.simulated:
         return _log(pod, request) if part == "log" else _run(state, pod, container, request, part)
     if part == "log":
         url = f"https://{kubelet}/containerLogs/{namespace}/{name}/{container}"

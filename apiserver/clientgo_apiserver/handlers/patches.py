@@ -33,15 +33,24 @@ def rules_of(resource: Resource) -> MergeRules:
     return rules_of_kind(resource.api_version, resource.kind)
 
 
+_BUILT_IN: dict[tuple[str, str, str], ManagedType] = {}
+
+
+def _built_in_type(resource: Resource, subresource: str) -> ManagedType:
+    ignored = strategy_of(resource, subresource).ignored_fields(resource)
+    views = {
+        version: VersionView(rules_of_kind(version, resource.kind), partial(in_version, resource, version), ignored)
+        for version in versions_of(resource)
+    }
+    return ManagedType(rules_of(resource), zero_value(resource.api_version, resource.kind), ignored, views)
+
+
 def managed_type(resource: Resource, subresource: str, conversions: Conversions = ()) -> ManagedType:
     """Return what field management needs to know of a write to a resource."""
-    ignored = strategy_of(resource, subresource).ignored_fields(resource)
     if not resource.custom:
-        views = {
-            version: VersionView(rules_of_kind(version, resource.kind), partial(in_version, resource, version), ignored)
-            for version in versions_of(resource)
-        }
-        return ManagedType(rules_of(resource), zero_value(resource.api_version, resource.kind), ignored, views)
+        name = (resource.api_version, resource.kind, subresource)
+        return _BUILT_IN.get(name) or _BUILT_IN.setdefault(name, _built_in_type(resource, subresource))
+    ignored = strategy_of(resource, subresource).ignored_fields(resource)
     views = {
         version: VersionView(
             schema_rules(schema or _NO_SCHEMA),

@@ -40,7 +40,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 def patched(write: Write, old: Object, kind: str, body: bytes) -> Object:
     """Return the object that a patch makes of `old`, with decoded metadata; errors name the patch (400, 422, 500)."""
-    value = read_patch(kind, body)
+    value = read_patch(kind, body) if write.request.value is None else write.request.value
     if kind != JSON_PATCH:
         write.find_duplicates(body, value)
     new = patched_object(write.resource, old, kind, value, strict=write.validation != "Ignore")

@@ -44,7 +44,7 @@ from clientgo_apiserver.registry import metadata
 from clientgo_apiserver.registry.disabledfields import without_disabled
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import ConversionNeeded, converted, from_storage, shown, to_storage, with_version
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.prepared import PreparedObject, prepare
 from clientgo_apiserver.storage.stored import Entry, name_of
@@ -73,13 +73,13 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     sent_meta = meta
     _require_place(state, write, meta.get("name", ""))
     new, owned = await run_step(request, 0, _decoded, write, {**obj, "metadata": meta}, entries)
-    new = with_unique_owners(write, await chain.admit(state, write, "CREATE", new, None), admitted=True)
+    decoded, new = new, with_unique_owners(write, await chain.admit(state, write, "CREATE", new, None), admitted=True)
     attempts = 1 if new["metadata"].get("name") else _GENERATE_ATTEMPTS
     new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], write.now), owned)}
     new = strategy.begin_create(state.store, without_disabled(resource, new))
     new = strategy.prepare_for_create(write, new)
     meta = new["metadata"]
-    causes = await run_rules(request, 0, _errors, write, new)
+    causes = await run_rules(request, 0, _errors, write, new, _is_valid(write, new, decoded))
     if causes:
         raise await _invalid(write, meta.get("name", ""), causes)
     await chain.validate(state, write, "CREATE", new, None)
@@ -101,8 +101,8 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
         response = response and _renamed(response, name)
     if write.dry_run and response is not None:  # with the version that was sent
         return in_order(with_version(response, {"metadata": sent_meta})) if "resourceVersion" in sent_meta else response
-    created = state.store.put(resource.storage, stored, prepared).object
-    return shown(resource, created) if response is None else with_version(response, created)
+    created = state.store.put(resource.storage, stored, prepared)
+    return _stored(resource, created) if response is None else with_version(response, created.content)
 
 
 async def update(state: State, write: Write, updated: Callable[[Object], UpdatedObject]) -> Object:
@@ -145,7 +145,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         outcome = await run_step(request, max(size, growth), _outcome, write, entry, stored, max(size, growth))
         if state.store.entry(resource.storage, write.namespace, write.name) is entry:
             committed = _commit(state, write, outcome, stored)
-            return shown(resource, committed) if response is None else with_version(response, committed)
+            return _stored(resource, committed) if response is None else with_version(response, committed.content)
 
 
 def _decoded(write: Write, obj: Object, entries: list[Object] | None) -> tuple[Object, list[Object]]:
@@ -173,11 +173,20 @@ def _decoded_update(
     return as_stored(write, new, old), entries
 
 
-def _errors(write: Write, new: Object) -> list[Cause]:
+def _is_valid(write: Write, new: Object, decoded: Object) -> bool:
+    """Return whether a new object is valid but for its metadata, as the stored object from which it is derived.
+
+    Limit ranges give the containers of a pod other resources, which may contradict what they have.
+    """
+    fields = ("containers", "initContainers")
+    return write.request.derived and all(new["spec"].get(field) is decoded["spec"].get(field) for field in fields)
+
+
+def _errors(write: Write, new: Object, is_valid: bool) -> list[Cause]:
     """Return the errors of a new object; a valid one may have warnings."""
     strategy = write.strategy
-    causes = [*metadata.errors(write.resource, new["metadata"]), *strategy.validate(write, new)]
-    if not causes:
+    causes = [*metadata.errors(write.resource, new["metadata"]), *([] if is_valid else strategy.validate(write, new))]
+    if not causes and not is_valid:
         write.request.warnings += strategy.warnings_on_create(write, new)
     return causes
 
@@ -332,14 +341,20 @@ def _to_store(write: Write, new: Object) -> Object:
     return {**new, "apiVersion": write.resource.stored_version}
 
 
-def _commit(state: State, write: Write, outcome: _Outcome, new: Object) -> Object:
+def _commit(state: State, write: Write, outcome: _Outcome, new: Object) -> Entry:
     """Store the updated object; return it as it is now."""
     if outcome.response is not None:
-        return outcome.response
+        return Entry(outcome.response, state.store.revision)
     if outcome.finished:
         state.store.remove(write.resource.storage, *name_of(new))
-        return new  # with the version before, because this state was never stored
-    return state.store.put(write.resource.storage, _to_store(write, new), outcome.prepared).object
+        return Entry(new, state.store.revision)  # with the version before, because this state was never stored
+    return state.store.put(write.resource.storage, _to_store(write, new), outcome.prepared)
+
+
+def _stored(resource: Resource, entry: Entry) -> Object:
+    """Return a stored object as shown; one that is shown as it is stored may be rendered by its JSON alone."""
+    obj = shown(resource, entry.content)
+    return obj if obj is entry.content else shown(resource, entry.object)
 
 
 async def _invalid(write: Write, name: str, causes: list[Cause]) -> ApiFailure:

@@ -34,7 +34,7 @@ from clientgo_apiserver.http.status import not_acceptable
 from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.http.upgrades import SUBRESOURCES, Upgrade
 from clientgo_apiserver.registry.strategies.warnings import ORPHANED_PODS
-from clientgo_apiserver.registry.views import served, shown, shown_entry
+from clientgo_apiserver.registry.views import served, shown_entry
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import SelectionPredicate, select
@@ -85,21 +85,13 @@ def _rendered(resource: Resource, obj: Object, form: Form, include: str, status:
 async def _written(
     state: State, route: RequestInfo, request: HTTPRequest, obj: Object, *, created: bool
 ) -> HTTPResponse:
-    """Return the response to a write, after the simulated cluster has reacted to it.
-
-    A real cluster reacts later. Here it may react at once (see `controllers.deployments`), so that the client sees the
-    result.
-    """
+    """Return the response to a write."""
     status, resource = 201 if created else 200, route.resource
-    reacted = state.settle()
     entry = state.store.entry(resource.storage, *name_of(obj))
-    if entry is not None:
-        stored = entry.object
-        # Nothing reacts to custom kinds at once, which a webhook may have to convert.
-        if reacted and stored["metadata"]["uid"] == obj["metadata"].get("uid") and not resource.custom:
-            obj = shown(resource, stored)
-        if stored is obj and _form(request).plain:
-            return HTTPResponse(status, entry.raw)  # it is encoded already
+    if entry is not None and entry.content is obj:
+        if _form(request).plain:
+            return HTTPResponse(status, entry.raw, content=obj)  # it is encoded already
+        obj = entry.object
     return await _one(route, request, obj, status)
 
 
@@ -208,7 +200,9 @@ async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HT
 
 def _read(write: Write, resource: Resource) -> Object:
     request = write.request
-    value = read_body(request.body, request.headers.get("content-type", ""), resource.kind, resource.api_version)
+    value = request.value
+    if value is None:
+        value = read_body(request.body, request.headers.get("content-type", ""), resource.kind, resource.api_version)
     obj = check_object(value, resource, request.body)
     write.find_duplicates(request.body, value)
     return obj

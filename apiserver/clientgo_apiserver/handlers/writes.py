@@ -19,7 +19,7 @@ from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value
 from clientgo_apiserver.limits import MAX_MANAGER_BYTES
-from clientgo_apiserver.registry.defaults.kinds import set_defaults
+from clientgo_apiserver.registry.defaults.kinds import set_defaults, set_kind_defaults
 from clientgo_apiserver.registry.defaults.types import without_empty
 from clientgo_apiserver.registry.metadata import normalize, timestamp
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
@@ -176,6 +176,8 @@ def decode_object(write: Write, obj: Object, old: Object | None) -> Object:
     Parts shared with `old`, the object that it replaces, are kept as they are.
     """
     resource = write.resource
+    if write.request.derived and old is None:
+        return set_kind_defaults(resource, obj, None, write.now)
     if resource.custom:
         new = _decode_custom(write, obj)
     else:

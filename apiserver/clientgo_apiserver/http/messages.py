@@ -140,6 +140,8 @@ class HTTPRequest:
     body: bytes = b""
     user: User = ANONYMOUS
     internal: bool = False
+    value: Any = None  # the decoded body of an internal request, which has no other
+    derived: bool = False  # the value is complete and valid, because it was made of a stored object
     served: bool = False  # by an event loop, which must not wait for one request
     upgradable: bool = False  # to a WebSocket, which the connection then is
     source: str = ""  # address of the client
@@ -157,6 +159,7 @@ class HTTPResponse:
     body: bytes = b""
     content_type: str = JSON
     headers: list[tuple[str, str]] = field(default_factory=list)
+    content: Any = None  # the stored object whose JSON is the body
 
     def json(self) -> Any:
         """Decode the body."""

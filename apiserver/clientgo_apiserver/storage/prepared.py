@@ -19,16 +19,17 @@ _encode = msgspec.json.Encoder().encode
 
 
 class PreparedObject(NamedTuple):
-    """An object as it is stored, but for its revision."""
+    """An object as it is stored, but for its revision, which it has if it was known."""
 
     object: Object
     raw: bytes
+    is_numbered: bool
 
     def at(self, revision: int) -> Entry:
         """Return the entry of a revision; only once, because it has the object."""
+        if self.is_numbered:
+            return Entry(self.object, revision, self.raw, ordered=False)
         version = str(revision)
-        if self.object["metadata"]["resourceVersion"] == version:
-            return Entry(self.object, revision, self.raw)
         self.object["metadata"]["resourceVersion"] = version
         return Entry(self.object, revision, self.raw.replace(_UNKNOWN.encode(), version.encode(), 1))
 
@@ -40,10 +41,11 @@ def prepare(obj: Object, version: str = "") -> PreparedObject:
     """
     if not version:
         _check_size(_encode(obj))  # the order of the fields takes far longer
-    raw = encode({**obj, "metadata": {**obj["metadata"], "resourceVersion": version or _UNKNOWN}})
+    numbered = {**obj, "metadata": {**obj["metadata"], "resourceVersion": version or _UNKNOWN}}
+    raw = encode(numbered)
     _check_size(raw)
     # Decoded again: the fastest way to put the fields in order on all levels.
-    return PreparedObject(decode_large(raw), raw)
+    return PreparedObject(numbered if version else decode_large(raw), raw, bool(version))
 
 
 def _check_size(raw: bytes) -> None:

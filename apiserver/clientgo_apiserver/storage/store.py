@@ -77,6 +77,7 @@ class Store:
         self._later = later
         self._batch: StorageEvents = []  # in memory, neither committed nor delivered
         self._waiters: deque[Waiter] = deque()
+        self._delayed: dict[Key, dict[Callable[[], object], None]] = {}
         self.full = False  # rejects every write, like a full disk
         self.failing = False  # writes were undone, and none committed since
         self.revision = 1
@@ -89,35 +90,51 @@ class Store:
 
     def stored_keys(self) -> tuple[Key, ...]:
         """Return every key that has or had objects."""
+        for key in [*self._delayed]:
+            self._write_delayed(key)
         return tuple(self._buckets)
+
+    def delay(self, key: Key, write: Callable[[], object]) -> None:
+        """Call `write` before objects of this key are next read: nothing depends on what it writes until then.
+
+        It is called at once if the key is watched, or objects are persistent. It must not raise.
+        """
+        if self._journal is not None or self._bucket(key).watchers:
+            write()
+        else:
+            self._delayed.setdefault(key, {})[write] = None
 
     def entry(self, key: Key, namespace: str, name: str) -> Entry | None:
         """Return the object of this name with its revision and JSON, or None."""
+        if key in self._delayed:
+            self._write_delayed(key)
         bucket = self._buckets.get(key)
         return bucket.entries.get((namespace, name)) if bucket is not None else None
 
     def get(self, key: Key, namespace: str, name: str) -> Object | None:
-        """Return the object of this name, or None. It must not be modified."""
+        """Return the object of this name, or None. It must not be modified; its fields have any order."""
         entry = self.entry(key, namespace, name)
-        return entry.object if entry is not None else None
+        return entry.content if entry is not None else None
 
     def list(self, key: Key, namespace: str = "") -> Objects:
-        """Return the objects of one namespace (all if empty), ordered by name. They must not be modified."""
-        return [entry.object for entry in self.entries(key, namespace)]
+        """Return the objects of one namespace (all if empty), ordered by name; see `get`."""
+        return [entry.content for entry in self.entries(key, namespace)]
 
     def names(self, key: Key, namespace: str = "") -> Names:
         """Return the names of the objects of one namespace (all if empty), in order; no object is read."""
-        names = self._bucket(key).names
+        names = self._read(key).names
         return [names[position] for position in Range(namespace).of(names)]
 
     def count(self, key: Key) -> int:
         """Return the number of objects of this key."""
+        if key in self._delayed:
+            self._write_delayed(key)
         bucket = self._buckets.get(key)
         return len(bucket.entries) if bucket is not None else 0
 
     def entries(self, key: Key, namespace: str = "") -> Entries:
         """Return the entries of one namespace (all if empty), by name."""
-        return [*self._bucket(key).window(Range(namespace))]
+        return [*self._read(key).window(Range(namespace))]
 
     def window(self, key: Key, namespace: str = "", *, after: Name | None = None, at: int = 0) -> Window:
         """Return the entries, now or at revision `at`, by name after `after`; valid until the next write.
@@ -126,10 +143,11 @@ class Store:
             ExpiredRevision: `at` is older than the history.
             FutureRevision: `at` is newer than the current revision.
         """
+        bucket = self._read(key)
         past = at not in (0, self.revision)
         if past:
             self._check(at)
-        return self._bucket(key).window(Range(namespace, after), at if past else None)
+        return bucket.window(Range(namespace, after), at if past else None)
 
     def put(self, key: Key, obj: Object, prepared: PreparedObject | None = None) -> Entry:
         """Store the object at a new revision, replacing the one of its name; return the entry.
@@ -154,7 +172,8 @@ class Store:
             return None
         revision = self.revision + 1
         self._record(revision, key, (namespace, name), None)
-        last = {**old.object, "metadata": {**old.object["metadata"], "resourceVersion": str(revision)}}
+        obj = old.object
+        last = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}
         bucket.drop((namespace, name))
         entry = Entry(last, revision)
         self._publish(bucket, StorageEvent("DELETED", key, (namespace, name), old, entry))
@@ -191,12 +210,13 @@ class Store:
             ExpiredRevision: some of them are dropped.
             FutureRevision: `revision` is newer than the current one.
         """
+        bucket = self._read(key)
         self._check(revision)
-        return self._bucket(key).since(revision)
+        return bucket.since(revision)
 
     def attach(self, key: Key, watcher: Watcher) -> None:
         """Deliver every later event of the key to this watcher."""
-        self._bucket(key).watchers.append(watcher)
+        self._read(key).watchers.append(watcher)
 
     def detach(self, key: Key, watcher: Watcher) -> None:
         """Stop delivering to this watcher; it may be detached already."""
@@ -232,6 +252,15 @@ class Store:
 
     def _bucket(self, key: Key) -> Bucket:
         return self._buckets.get(key) or self._buckets.setdefault(key, Bucket())
+
+    def _read(self, key: Key) -> Bucket:
+        if key in self._delayed:
+            self._write_delayed(key)
+        return self._bucket(key)
+
+    def _write_delayed(self, key: Key) -> None:
+        for write in self._delayed.pop(key, ()):
+            write()
 
     def _check(self, revision: int) -> None:
         if revision < self.oldest:
@@ -275,8 +304,8 @@ class Store:
             watcher.deliver(event)
 
     def _notify(self, kind: str, event: StorageEvent, old: Entry | None, new: Entry | None) -> None:
-        before = old.object if old is not None else None
-        after = new.object if new is not None else None
+        before = old.content if old is not None else None
+        after = new.content if new is not None else None
         listening = self._listening.get(event.key)
         if listening is None:
             selected = (each for each, keys in self._listeners if keys is None or event.key in keys)

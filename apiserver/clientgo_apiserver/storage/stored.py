@@ -32,26 +32,35 @@ class FutureRevision(Exception):
 
 
 class Entry:
-    """One object at one revision. `raw` is its JSON, encoded on first use."""
+    """One object at one revision. `raw` is its JSON, encoded on first use.
 
-    __slots__ = ("_object", "_raw", "revision")
+    An object that is not `ordered` has its fields in another order than its JSON, until it is decoded for a response.
+    """
 
-    def __init__(self, obj: Object, revision: int, raw: bytes | None = None) -> None:
-        self._object: Object | None = obj
+    __slots__ = ("_content", "_ordered", "_raw", "revision")
+
+    def __init__(self, obj: Object, revision: int, raw: bytes | None = None, *, ordered: bool = True) -> None:
+        self._content: Object | None = obj
+        self._ordered = ordered
         self.revision = revision
         self._raw = raw
 
     @property
     def object(self) -> Object:
-        """The object; it must not be modified."""
-        if self._object is None:
-            self._object = _decode(self.raw)
-        return self._object
+        """The object with its fields in order; it must not be modified."""
+        if self._content is None or not self._ordered:
+            self._content, self._ordered = _decode(self.raw), True
+        return self._content
+
+    @property
+    def content(self) -> Object:
+        """The object with its fields in any order; it must not be modified."""
+        return self.object if self._content is None else self._content
 
     def shrink(self) -> None:
         """Forget the object until it is needed: it takes up to ten times the memory of its JSON."""
         if self._raw is not None:
-            self._object = None
+            self._content = None
 
     @property
     def raw(self) -> bytes:

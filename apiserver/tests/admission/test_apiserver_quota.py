@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.tests.controllers.clusters import calls_of
+from apiserver.tests.costs import calls_of
 from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, Kube, foo
 from clientgo.meta.quantities import ParsedQuantity, total
 

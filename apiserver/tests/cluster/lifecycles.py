@@ -56,8 +56,8 @@ _TITLES = {
 }
 _INTRODUCTION = """# Life cycles
 
-The states in which objects end with `--pods` (or `Environment(server=BundledServer(pods=True))`), on a clock that
-tests step. Each line is a test: its steps are in [the data](../tests/cluster/lifecycledata), a file for each section.
+The states in which objects end, on a clock that tests step. Each line is a test: its steps are in
+[the data](../tests/cluster/lifecycledata), a file for each section.
 
 The expected states follow from the documented behavior of kube-controller-manager 1.36 and the order of decisions in
 its controllers; the last column names the rule. 199 of the 231 life cycles were also played in real time, with

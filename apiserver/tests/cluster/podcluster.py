@@ -23,7 +23,7 @@ class PodCluster:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.scheduler = ManualScheduler(self.clock)
-        api = build(self.scheduler, ServerOptions(pods=True, ready_seconds=1.0), clock=self.clock)
+        api = build(self.scheduler, ServerOptions(ready_seconds=1.0), clock=self.clock)
         self.internal = Internal(api)
         self.store = api.state.store
         self.scheduler.run()

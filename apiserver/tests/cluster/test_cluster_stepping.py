@@ -41,7 +41,7 @@ class Stepped:
 @pytest.fixture
 def stepped() -> Iterator[Stepped]:
     clock = FakeClock()
-    environment = Environment(server=BundledServer(pods=True, ready_seconds=2.0), clock=clock)
+    environment = Environment(server=BundledServer(ready_seconds=2.0), clock=clock)
     with environment:
         client = Stepped(environment, clock)
         try:

@@ -49,7 +49,7 @@ def pod(name: str, rules: str = RULES, **annotations: str) -> Pod:
 @contextmanager
 def running() -> Iterator[ApiServer]:
     """Return a server with running pods, of which two have invalid annotations."""
-    with ApiServer(pods=True, ready_seconds=0.0) as server:
+    with ApiServer(ready_seconds=0.0) as server:
         clientset = Clientset(Config(server.url))
         pods = clientset.core_v1.pods("default")
         pods.create(pod("p"))
@@ -256,7 +256,7 @@ def test_port_is_forwarded_to_a_server_of_this_machine(client: Client, server: A
 @pytest.mark.e2e
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 def test_kubectl_runs_commands_and_attaches(tmp_path: Path) -> None:
-    bundled = BundledServer(secure=True, pods=True, kubeconfig=tmp_path / "kubeconfig", ready_seconds=0.1)
+    bundled = BundledServer(secure=True, kubeconfig=tmp_path / "kubeconfig", ready_seconds=0.1)
     with Environment(server=bundled):
         kubectl = Kubectl(tmp_path)
         kubectl.run("run", "p", "--image=i", f"--annotations={EXEC}=[{{command: fail, stderr: err, exitCode: 3}}]")
@@ -274,7 +274,7 @@ def test_kubectl_copies_files_and_folders_both_ways(tmp_path: Path) -> None:
     (folder / "empty").mkdir(parents=True)
     (folder / "data").write_bytes(bytes(range(256)) * 4096)
     (folder / "link").symlink_to("data")
-    bundled = BundledServer(secure=True, pods=True, kubeconfig=tmp_path / "kubeconfig", ready_seconds=0.1)
+    bundled = BundledServer(secure=True, kubeconfig=tmp_path / "kubeconfig", ready_seconds=0.1)
     with Environment(server=bundled):
         kubectl = Kubectl(tmp_path)
         kubectl.run("run", "p", "--image=i")

@@ -19,7 +19,7 @@ def test_page_is_text_for_people(kube: Kube, accept: str) -> None:
     assert lines[1] == "apiserver statusz"
     assert "Up: 1 hr 02 min 03 sec" in lines
     assert "Emulation version: 1.36" in lines
-    assert "pods: false" in kube.send("GET", "/flagz", accept=accept).body.decode().splitlines()
+    assert "anonymous: true" in kube.send("GET", "/flagz", accept=accept).body.decode().splitlines()
 
 
 def test_client_that_accepts_the_kind_gets_it(kube: Kube) -> None:
@@ -30,7 +30,7 @@ def test_client_that_accepts_the_kind_gets_it(kube: Kube) -> None:
     assert (status["kind"], status["apiVersion"], status["uptimeSeconds"]) == ("Statusz", "config.k8s.io/v1beta1", 5)
     assert "/flagz" in status["paths"]
     flags = kube.send("GET", "/flagz", **structured("Flagz", media="application/yaml"))
-    assert yaml.safe_load(flags.body)["flags"]["replica-sets"] == "false"
+    assert yaml.safe_load(flags.body)["flags"]["anonymous"] == "true"
     assert "token" not in flags.body.decode()
     old = kube.send("GET", "/statusz", **structured("Statusz", "v1alpha1"))
     assert "deprecated" in dict(old.headers)["Warning"]

@@ -15,9 +15,8 @@ from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
 from clientgo.rest import Config, RESTClient
-from clientgo_apiserver.controllers.deployments import DeploymentSimulation
-from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.server import ApiServer
+from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.sqlite import DataUnusable, load_or_create_key
 from clientgo_apiserver.users import ADMIN, authenticated
 
@@ -57,8 +56,8 @@ def test_full_disk_rejects_writes_and_serves_reads(kube: Kube) -> None:
     assert int(built["metadata"]["resourceVersion"]) == version + 1
 
 
-def test_controllers_resume_after_a_full_disk(kube: Kube) -> None:
-    DeploymentSimulation(Internal(kube.api), ready_seconds=1).start()
+def test_controllers_resume_after_a_full_disk() -> None:
+    kube = Kube(ServerOptions(ready_seconds=1), simulate=True)
     kube.ok("POST", DEPLOYMENTS, deployment("d", 2))
     kube.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
     kube.ok("POST", "/api/v1/namespaces/n/configmaps", {"metadata": {"name": "a"}})
@@ -104,12 +103,15 @@ def test_every_connection_is_closed_on_request() -> None:
 
 
 def test_a_server_restored_from_a_backup_has_earlier_versions(tmp_path: Path) -> None:
-    with ApiServer() as server, closing(Clientset(config_of(server))) as clientset:
+    with ApiServer(simulate=False) as server, closing(Clientset(config_of(server))) as clientset:
         clientset.core_v1.config_maps("default").create(config_map("before"))
         backed_up = server.run(lambda api: api.state.store.revision)
         server.backup(tmp_path / "backup")
         clientset.core_v1.config_maps("default").create(config_map("after"))
-    with ApiServer(data_dir=tmp_path / "backup") as server, closing(Clientset(config_of(server))) as clientset:
+    with (
+        ApiServer(data_dir=tmp_path / "backup", simulate=False) as server,
+        closing(Clientset(config_of(server))) as clientset,
+    ):
         assert server.run(lambda api: api.state.store.revision) == backed_up
         config_maps = clientset.core_v1.config_maps("default")
         config_maps.get("before")
@@ -120,12 +122,12 @@ def test_a_server_restored_from_a_backup_has_earlier_versions(tmp_path: Path) ->
 
 
 def test_a_backup_remembers_the_version_of_a_deletion(tmp_path: Path) -> None:
-    with ApiServer() as server, closing(Clientset(config_of(server))) as clientset:
+    with ApiServer(simulate=False) as server, closing(Clientset(config_of(server))) as clientset:
         clientset.core_v1.config_maps("default").create(config_map("a"))
         clientset.core_v1.config_maps("default").delete("a")
         last = server.run(lambda api: api.state.store.revision)
         server.backup(tmp_path / "backup")
-    with ApiServer(data_dir=tmp_path / "backup") as server:
+    with ApiServer(data_dir=tmp_path / "backup", simulate=False) as server:
         assert server.run(lambda api: api.state.store.revision) == last
 
 

@@ -28,7 +28,13 @@ _GATED: Object = {
 
 
 def set_defaults(resource: Resource, message: Message, obj: Object, old: Object | None, now: str) -> Object:
-    """Return a decoded object with its defaults and the fields that Go always writes.
+    """Return a decoded object with its defaults and the fields that Go always writes."""
+    new = complete(message, set_kind_defaults(resource, obj, old, now), old)
+    return _with_template_generation(new, old) if resource.kind == "DaemonSet" else new
+
+
+def set_kind_defaults(resource: Resource, obj: Object, old: Object | None, now: str) -> Object:
+    """Return a decoded object with the defaults that depend on the whole object.
 
     A new object of a kind with a status starts with the status the server gives it, not with the client's.
     """
@@ -42,8 +48,7 @@ def set_defaults(resource: Resource, message: Message, obj: Object, old: Object 
         obj = default(obj, old)
     if created and resource.kind in _INITIAL_STATUS:
         obj = {**obj, "status": _INITIAL_STATUS[resource.kind](obj, now)}
-    new = complete(message, obj, old)
-    return _with_template_generation(new, old) if resource.kind == "DaemonSet" else new
+    return obj
 
 
 def _pod_status(obj: Object, now: str) -> Object:
@@ -75,6 +80,7 @@ def _kept_status(new: Object, old: Object) -> Object:
 _INITIAL_STATUS: Mapping[str, Callable[[Object, str], Object]] = {
     "PersistentVolume": lambda _, now: {"lastPhaseTransitionTime": now},
     "Pod": _pod_status,
+    "ReplicaSet": lambda _, __: {"replicas": 0},
 }
 
 

@@ -16,7 +16,7 @@ from clientgo_apiserver.apiextensions.crdstatus import (
     approval_condition,
     merged_conditions,
 )
-from clientgo_apiserver.controllers.base import InternalController, conditions_of, is_deleting
+from clientgo_apiserver.cluster.base import InternalController, conditions_of, is_deleting
 from clientgo_apiserver.gotypes.structs import rules_of_kind
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object, Resource

@@ -29,6 +29,9 @@ class SelectorIndex:
         self._others: defaultdict[str, set[Name]] = defaultdict(set)  # that require no label, by namespace
         self._labels: dict[Name, list[Label]] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._labels) or any(self._others.values())
+
     def add(self, name: Name, selector: Object) -> None:
         """Add an object with its selector, or replace its selector."""
         self.discard(name)

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from clientgo_apiserver.admission.defaulting import PV_PROTECTION, PVC_PROTECTION, VAC_PROTECTION
-from clientgo_apiserver.controllers.base import InternalController
+from clientgo_apiserver.cluster.base import InternalController
+from clientgo_apiserver.cluster.kinds import PODS
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
-_PODS: Key = ("", "pods")
 _CLAIMS: Key = ("", "persistentvolumeclaims")
 _VOLUMES: Key = ("", "persistentvolumes")
 _CLASSES: Key = ("storage.k8s.io", "volumeattributesclasses")
@@ -22,7 +22,7 @@ _Target = tuple[Key, Name]
 class VolumeProtectionSimulation(InternalController):
     """Removes the finalizers of volumes, claims and classes that are being deleted and not in use."""
 
-    _sources = (_PODS, *_FINALIZERS)
+    _sources = (PODS, *_FINALIZERS)
 
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
@@ -31,7 +31,7 @@ class VolumeProtectionSimulation(InternalController):
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key in _FINALIZERS and new is not None and _is_held(key, new):
             self._schedule(*key, *name_of(new))
-        if key == _CLASSES or key not in self._sources:
+        if key == _CLASSES or (key == PODS and _volumes(old) == _volumes(new)):
             return
         before, after = set(_used_by(key, old)), set(_used_by(key, new))
         for target in sorted(before ^ after):
@@ -62,11 +62,15 @@ class VolumeProtectionSimulation(InternalController):
         return (key, name_of(obj)) in self._users
 
 
+def _volumes(pod: Object | None) -> object:
+    return (pod["spec"].get("volumes") or None) if pod is not None else None
+
+
 def _used_by(key: Key, obj: Object | None) -> Iterator[_Target]:
     """Yield the claims that a pod uses, or the classes that a claim or volume uses or is about to use."""
     if obj is None:
         return
-    if key == _PODS:
+    if key == PODS:
         for volume in obj["spec"].get("volumes") or ():
             if name := (volume.get("persistentVolumeClaim") or {}).get("claimName"):
                 yield _CLAIMS, (obj["metadata"]["namespace"], name)

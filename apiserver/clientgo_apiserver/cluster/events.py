@@ -1,17 +1,20 @@
 """Events: those that simulated controllers record about objects, and the expiry of all.
 
 Repeated events are counted, similar ones combined, and many about one object dropped, as client-go's recorder does.
-An event that the store rejects is written later.
+They are written when events are first read, because there are several for each pod and hardly any is read; of many that
+wait, the oldest are dropped. An event that the store rejects is written later.
 """
 
 import uuid
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
-from clientgo_apiserver.controllers.base import InternalController, is_deleting
+from clientgo_apiserver.cluster.base import InternalController, is_deleting
+from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.metadata import rfc3339
 from clientgo_apiserver.resources import Object
@@ -23,16 +26,16 @@ TTL_SECONDS = 3600.0
 """Lifetime of an event after its last write (kube-apiserver's --event-ttl)."""
 
 _MAX_REMEMBERED = 4096  # objects and events, as client-go's caches
-_MAX_WAITING = 1000  # events to be written, as client-go's queue
+_INVOLVED = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion")
 _SIMILAR, _SIMILAR_SECONDS = 10, 600.0
 _BURST, _SECONDS_PER_EVENT = 25, 300.0
 _BATCH = 50  # events that expire in a row
 
 
 class _Recorded(NamedTuple):
-    """An event to be written, about an object."""
+    """An event to be written, about an object; `host` is the node of a kubelet."""
 
-    obj: Object
+    involved: tuple[str, ...]
     reason: str
     message: str
     kind: str
@@ -62,7 +65,6 @@ class ComponentEvents:
     def __init__(self, state: State, component: str) -> None:
         self._state = state
         self._component = component
-        self._waiting: deque[_Recorded] = deque(maxlen=_MAX_WAITING)
         self._buckets: BoundedDict[str, _Bucket] = BoundedDict(_MAX_REMEMBERED)
         self._stored: BoundedDict[tuple[str, ...], Name] = BoundedDict(_MAX_REMEMBERED)
         # Messages of one reason about one object, and the time of the first one.
@@ -73,33 +75,39 @@ class ComponentEvents:
 
     def record(self, obj: Object, reason: str, message: str, *, kind: str = "Normal", host: str = "") -> None:
         """Record an event about an object; `kind` is Normal or Warning, `host` the node of a kubelet."""
-        uid, now = obj["metadata"]["uid"], self._state.clock.time()
-        bucket = self._buckets.use(uid)
-        if bucket is None:
-            bucket = self._buckets[uid] = _Bucket(float(_BURST), now)
-        if bucket.take(now):
-            self._waiting.append(_Recorded(obj, reason, message, kind, host, now))
-            self._state.call_with_retry(self._write_all)
-
-    def _write_all(self) -> None:
-        written: list[_Recorded] = []
-        while self._waiting:
-            self._write(self._waiting[0])
-            written.append(self._waiting.popleft())  # only now: a write that fails is tried again
-        if not self._state.store.committed:
-            self._state.store.when_committed(lambda failure: self._waiting.extend(written) if failure else None)
+        meta, waiting = obj["metadata"], self._state.recorded
+        involved = (obj["kind"], meta.get("namespace", ""), meta["name"], meta["uid"], obj["apiVersion"])
+        recorded = _Recorded(
+            (*involved, meta.get("resourceVersion", "")), reason, message, kind, host, self._state.clock.time()
+        )
+        waiting.append(partial(self._write, recorded))
+        if len(waiting) == 1:
+            self._state.delay(EVENTS, self._state.write_recorded)
 
     def _write(self, recorded: _Recorded) -> None:
-        uid, reason = recorded.obj["metadata"]["uid"], recorded.reason
+        uid, at = recorded.involved[3], recorded.at
+        if at + TTL_SECONDS <= self._state.clock.time():
+            return
+        bucket = self._buckets.use(uid) or _Bucket(float(_BURST), at)
+        self._buckets[uid] = bucket
+        if bucket.take(at):
+            try:
+                self._count(recorded)
+            except ApiFailure:
+                bucket.tokens += 1.0  # it is tried again
+                raise
+
+    def _count(self, recorded: _Recorded) -> None:
+        """Write an event, or count it with an earlier one."""
+        uid, reason, at = recorded.involved[3], recorded.reason, recorded.at
         group = (uid, recorded.kind, reason)
-        message, is_combined = self._combined(group, recorded.message, recorded.at)
+        message, is_combined = self._combined(group, recorded.message, at)
         key = group if is_combined else (*group, message)
         stored = self._stored.use(key)
         event = self._state.store.get(EVENTS, *stored) if stored is not None else None
         if event is not None:
-            moment = rfc3339(int(recorded.at))
-            counted = {**event, "count": event["count"] + 1, "lastTimestamp": moment, "message": message}
-            self._put(counted)
+            moment = rfc3339(int(at))
+            self._put({**event, "count": event["count"] + 1, "lastTimestamp": moment, "message": message})
             return
         event = self._new(recorded, message)
         namespace = self._state.store.get(NAMESPACES, "", event["metadata"]["namespace"])
@@ -108,7 +116,7 @@ class ComponentEvents:
             self._stored[key] = name_of(event)
 
     def _put(self, event: Object) -> None:
-        """Store an event as JSON, a fifth of its size: there are several for each pod, and hardly any is read."""
+        """Store an event as JSON, a fifth of its size."""
         self._state.store.put(EVENTS, event).shrink()
 
     def _combined(self, group: tuple[str, ...], message: str, now: float) -> tuple[str, bool]:
@@ -124,23 +132,19 @@ class ComponentEvents:
         return f"(combined from similar events): {message}", True
 
     def _new(self, recorded: _Recorded, message: str) -> Object:
-        obj, host, now = recorded.obj, recorded.host, rfc3339(int(recorded.at))
-        meta = obj["metadata"]
-        involved = {
-            "kind": obj["kind"],
-            "namespace": meta.get("namespace", ""),
-            "name": meta["name"],
-            "uid": meta["uid"],
-        }
-        involved |= {"apiVersion": obj["apiVersion"], "resourceVersion": meta.get("resourceVersion", "")}
+        involved, host, now = (
+            dict(zip(_INVOLVED, recorded.involved, strict=True)),
+            recorded.host,
+            rfc3339(int(recorded.at)),
+        )
         # The revision makes names unique although a clock that tests step stands still.
-        name = f"{meta['name']}.{int(self._state.clock.time() * 1e9) + self._state.store.revision:x}"
+        name = f"{involved['name']}.{int(recorded.at * 1e9) + self._state.store.revision:x}"
         return {
             "apiVersion": "v1",
             "kind": "Event",
             "metadata": {
                 "name": name,
-                "namespace": meta.get("namespace") or "default",
+                "namespace": involved["namespace"] or "default",
                 "uid": str(uuid.uuid4()),
                 "creationTimestamp": now,
             },

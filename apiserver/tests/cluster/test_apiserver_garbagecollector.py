@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.tests.controllers.clusters import calls_of
+from apiserver.tests.costs import calls_of
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.admission.namespaces import create_initial
 from clientgo_apiserver.api import Api
-from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
+from clientgo_apiserver.cluster.garbagecollector import GarbageCollector
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.scheduling import ManualScheduler
 from clientgo_apiserver.server import build

@@ -11,8 +11,8 @@ from functools import partial
 
 from clientgo_apiserver.admission.namespaces import FINALIZER
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
-from clientgo_apiserver.admission.quota import PODS
-from clientgo_apiserver.controllers.base import InternalController, condition_of, is_deleting
+from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
+from clientgo_apiserver.cluster.kinds import NODES, PODS
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.metadata import mark_deleted
 from clientgo_apiserver.resources import Object
@@ -135,7 +135,8 @@ class NamespaceController(InternalController):
         obj = self._store.get(key, *name)
         if obj is None or is_deleting(obj):
             return
-        if key == PODS and self._state.options.pods:
+        has_kubelet = key == PODS and self._store.get(NODES, "", obj["spec"].get("nodeName", "")) is not None
+        if has_kubelet:
             self._attempt("delete the pod", name, partial(self._internal.delete, key, *name))
         elif obj["metadata"].get("finalizers"):
             self._store.put(key, {**obj, "metadata": mark_deleted(obj["metadata"], self._state.clock)})

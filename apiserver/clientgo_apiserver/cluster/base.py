@@ -1,6 +1,6 @@
 """Base class of the controllers that watch the store and write through `Internal`."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from clientgo.log import get_logger
@@ -12,6 +12,16 @@ from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
 _log = get_logger(__name__)
+
+
+class _Pending:
+    """Handle of a call without a delay."""
+
+    is_cancelled = False
+
+    def cancel(self) -> None:
+        """Cancel the call; a call that has run is ignored."""
+        self.is_cancelled = True
 
 
 class InternalController:
@@ -28,7 +38,7 @@ class InternalController:
         self._internal = internal
         self._state = internal.state
         self._store = internal.state.store
-        self._due: set[tuple[str, ...]] = set()
+        self._due: dict[tuple[str, ...], int] = {}
         self._unsubscribe: Callable[[], None] | None = None
 
     def __repr__(self) -> str:
@@ -40,7 +50,6 @@ class InternalController:
         for key in self._sources:
             for obj in self._store.list(key):
                 self._changed("ADDED", key, None, obj)
-        self._state.settle()  # no client's write waits for it
 
     def stop(self) -> None:
         """Stop reacting and writing."""
@@ -58,27 +67,36 @@ class InternalController:
     def _sync(self, *names: str) -> None:
         raise NotImplementedError
 
-    def _schedule(self, *names: str, promptly: bool = False) -> None:
-        """Run `_sync` soon, or, so that the response contains its effect, before the current write is answered."""
-        if names not in self._due:
-            self._due.add(names)
-            if promptly:
-                self._state.before_response.append(lambda: self._state.call_with_retry(self._run, names))
-            else:
-                self._state.call_soon(self._run, names)
+    def _schedule(self, *names: str, rank: int = 0) -> None:
+        """Run `_sync` soon, after what is due of lower ranks.
+
+        Rank 0 makes things happen; 1 counts pods, and 2 counts what counts pods, so that both count once.
+        """
+        due = self._due.get(names)
+        if due is None or rank < due:
+            self._due[names] = rank
+            self._state.call_soon(self._run_due, names, rank=rank)
+
+    def _run_due(self, names: tuple[str, ...]) -> None:
+        if names in self._due:  # else it has run at a lower rank
+            self._state.call_with_retry(self._run, names)
 
     def _run(self, names: tuple[str, ...]) -> None:
-        self._due.discard(names)
+        self._due.pop(names, None)
         if self._unsubscribe is not None:
             self._sync(*names)
 
     def _later(self, seconds: float, callback: Callable[..., object], *args: Any) -> Handle:
         """Call back after that many seconds, unless the controller is stopped."""
+        pending = _Pending()
 
         def call() -> None:
-            if self._unsubscribe is not None:
+            if self._unsubscribe is not None and not pending.is_cancelled:
                 callback(*args)
 
+        if not seconds:  # before what counts the effects, which a timer is not
+            self._state.call_soon(call)
+            return pending
         # Not many in one turn of the loop.
         return self._state.scheduler.call_later(seconds, self._state.call_soon, call)
 
@@ -98,15 +116,9 @@ class InternalController:
                 raise
             _log.warning(f"cannot {action}", extra={"object": target, "err": failure.message})
 
-    def _write_status(
-        self, key: Key, obj: Object, patch: Any, kind: str = "merge", *, annotations: Mapping[str, str] | None = None
-    ) -> None:
-        """Merge the patch into the object's status; one of kind `json` is for the whole object.
-
-        Annotations are written with it, so that they do not count as a change of the spec.
-        """
-        metadata = {"metadata": {"annotations": annotations}} if annotations else {}
-        body = patch if kind == "json" else {"status": patch, **metadata}
+    def _write_status(self, key: Key, obj: Object, patch: Any, kind: str = "merge") -> None:
+        """Merge the patch into the object's status; one of kind `json` is for the whole object."""
+        body = patch if kind == "json" else {"status": patch}
         target = name_of(obj)
         write = self._internal.patch
         self._attempt("write the status", target, lambda: write(key, *target, body, subresource="status", kind=kind))

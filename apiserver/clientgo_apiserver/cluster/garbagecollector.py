@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo.log import get_logger
-from clientgo_apiserver.controllers.base import InternalController, is_deleting
-from clientgo_apiserver.controllers.events import EVENTS, ComponentEvents
+from clientgo_apiserver.cluster.base import InternalController, is_deleting
+from clientgo_apiserver.cluster.events import EVENTS, ComponentEvents
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object, Resource
@@ -89,7 +89,7 @@ class GarbageCollector(InternalController):
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         obj = new if new is not None else old
-        if obj is None or key == EVENTS:
+        if obj is None or key == EVENTS or (old is not None and new is not None and not _concerns_owners(old, new)):
             return
         if key == _DEFINITIONS:
             for item in self._unresolved:
@@ -279,6 +279,13 @@ class GarbageCollector(InternalController):
     def _patch(self, item: _Item, field: str, remaining: list[Any]) -> None:
         patch = {"metadata": {"uid": item.uid, field: remaining or None}}
         self._internal.patch(item.key, item.namespace, item.name, patch)
+
+
+def _concerns_owners(old: Object, new: Object) -> bool:
+    """Return whether an update changes owners, or is part of a deletion."""
+    before, after = old["metadata"], new["metadata"]
+    is_deleted = "deletionTimestamp" in after or before["uid"] != after["uid"]
+    return is_deleted or before.get("ownerReferences") != after.get("ownerReferences")
 
 
 def _item(key: Key, obj: Object) -> _Item:

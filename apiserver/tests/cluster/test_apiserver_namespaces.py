@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import pytest
-
-from apiserver.tests.controllers.clusters import calls_of
+from apiserver.tests.costs import calls_of
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.scheduling import ManualScheduler
@@ -23,10 +21,10 @@ HOLD: Object = {"finalizers": ["example.com/hold"]}
 class Server:
     """A server in process with the namespace `team`."""
 
-    def __init__(self, *, simulate: bool = False, pods: bool = False, **spec: Any) -> None:
+    def __init__(self, *, simulate: bool = False, **spec: Any) -> None:
         self.clock = FakeClock()
         self.scheduler = ManualScheduler(self.clock)
-        options = ServerOptions(root_ca="CA", simulate=simulate, pods=pods, ready_seconds=1.0)
+        options = ServerOptions(root_ca="CA", simulate=simulate, ready_seconds=1.0)
         self.internal = Internal(build(self.scheduler, options, clock=self.clock))
         self.store = self.internal.state.store
         self.internal.create(NAMESPACES, "", {"metadata": {"name": "team"}, "spec": spec})
@@ -144,7 +142,7 @@ def test_pods_go_before_other_objects() -> None:
 
 
 def test_running_pods_end_gracefully_before_their_namespace_goes() -> None:
-    server = Server(simulate=True, pods=True)
+    server = Server(simulate=True)
     server.make("p", PODS, {"containers": [{"name": "c", "image": "i"}]})
     server.step(2)
     server.delete()
@@ -155,9 +153,8 @@ def test_running_pods_end_gracefully_before_their_namespace_goes() -> None:
     assert server.namespace is None
 
 
-@pytest.mark.parametrize("pods", [False, True], ids=["without pods", "with pods"])
-def test_each_namespace_has_an_account_and_a_certificate_which_come_back(pods: bool) -> None:
-    server = Server(simulate=True, pods=pods)
+def test_each_namespace_has_an_account_and_a_certificate_which_come_back() -> None:
+    server = Server(simulate=True)
     for key, name in ((("", "serviceaccounts"), "default"), (MAPS, "kube-root-ca.crt")):
         for namespace in ("default", "kube-system", "team"):
             assert server.store.get(key, namespace, name) is not None
