@@ -79,6 +79,9 @@ class ServedWatch(Protocol):
     def take_lines(self) -> list[bytes]:
         """Return and remove the pending frames, each a line of JSON."""
 
+    def expire(self) -> None:
+        """End the watch because its time is over, with a last bookmark if the client has asked for bookmarks."""
+
     def close(self) -> None:
         """End the watch."""
 
@@ -133,6 +136,18 @@ class MemoryServer(Protocol):
 
     def upgrade(self, target: str, headers: Mapping[str, str]) -> ServedSocket | ServedReply:
         """Switch to a WebSocket, as for a command in a pod; an error is a reply."""
+
+    def serve(self, definition: dict[str, Any]) -> None:
+        """Serve the kinds of a CustomResourceDefinition that is not stored; built-in kinds stay as they are."""
+
+    def restore(self, objects: Iterable[dict[str, Any]]) -> None:
+        """Store objects as they are, as from a backup, with defaults and what the server sets.
+
+        They replace those of the same name. The server's controllers run once all are stored.
+
+        Raises:
+            ValueError: the kind of one is not served, or it cannot be decoded.
+        """
 
     def subscribe(self, listener: Callable[[ServedChange], None]) -> None:
         """Call `listener` after each change; it must return at once and not call the server."""
@@ -207,8 +222,11 @@ class BundledOptions(CommonOptions):
 class ServerFactory(Protocol):
     """Constructors of a server."""
 
-    def in_memory(self, clock: Clock) -> MemoryServer:
-        """Return a new server without sockets and threads, by this clock."""
+    def in_memory(self, clock: Clock, *, bare: bool = False) -> MemoryServer:
+        """Return a new server without sockets and threads, by this clock.
+
+        A `bare` one is an API server alone, without controllers and namespaces; it creates that of each new object.
+        """
 
     def on_port(self, options: BundledOptions, clock: Clock) -> StartableServer:
         """Return a server that has not been started."""

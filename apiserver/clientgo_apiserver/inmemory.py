@@ -4,11 +4,13 @@ The controllers of the simulated cluster run inside the request that causes thei
 rest. Admission and conversion webhooks are not called.
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
 from clientgo.clock import Clock
 from clientgo.servers import ServedChange, ServedReply
+from clientgo_apiserver.apiextensions.crdschema import unstored_resources
+from clientgo_apiserver.handlers.restoring import restore
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, parse_query
 from clientgo_apiserver.http.upgrades import Upgrade
@@ -23,10 +25,11 @@ from clientgo_apiserver.storage.stored import Key
 class InMemoryServer:
     """One Kubernetes API in memory, for one thread at a time."""
 
-    def __init__(self, clock: Clock) -> None:
-        """Create a server, whose pods run at once."""
+    def __init__(self, clock: Clock, *, bare: bool = False) -> None:
+        """Create a server, whose pods run at once. See `ServerOptions` for `bare`."""
         self._scheduler = ManualScheduler(clock)
-        self._api = build(self._scheduler, ServerOptions(ready_seconds=0.0), clock=clock)
+        options = ServerOptions(ready_seconds=0.0, simulate=not bare, bare=bare)
+        self._api = build(self._scheduler, options, clock=clock)
         self._scheduler.run()
 
     def __repr__(self) -> str:
@@ -63,6 +66,26 @@ class InMemoryServer:
             return MemorySocket(response, headers.get("sec-websocket-key", ""))
         assert isinstance(response, HTTPResponse), "not a watch"
         return _reply(response)
+
+    def serve(self, definition: Object) -> None:
+        """Serve the kinds of a CustomResourceDefinition that is not stored; built-in kinds stay as they are."""
+        registry = self._api.state.registry
+        for resource in unstored_resources(definition):
+            served = registry.find(resource.group, resource.version, resource.plural)
+            if served is None or served.custom:
+                registry.add(resource)
+
+    def restore(self, objects: Iterable[Object]) -> None:
+        """Store objects as they are, as from a backup, with defaults and what the server sets.
+
+        They replace those of the same name. The server's controllers run once all are stored.
+
+        Raises:
+            ValueError: the kind of one is not served, or it cannot be decoded.
+        """
+        for obj in objects:
+            restore(self._api.state, obj)
+        self._scheduler.run()
 
     def subscribe(self, listener: Callable[[ServedChange], None]) -> None:
         """Call `listener` after each change; it must return at once and not call the server."""

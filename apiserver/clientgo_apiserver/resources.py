@@ -125,6 +125,12 @@ class Registry:
         for resource in resources:
             self.add(resource)
 
+    def copy(self) -> "Registry":
+        """Return a registry of the same resources."""
+        copied = Registry()
+        copied.version, copied._by_path, copied._by_kind = self.version, {**self._by_path}, {**self._by_kind}
+        return copied
+
     def __repr__(self) -> str:
         return f"<Registry {len(self._by_path)} resources, version {self.version}>"
 

@@ -54,6 +54,8 @@ class ServerOptions(BundledOptions):
     instead of a file, on the server's thread, and must return at once. `webhook_services` maps services
     (`namespace/name`, or `*` for all others) to the endpoints of their webhooks. Everything that happens later happens
     by `clock`: object times, Leases, Jobs, CronJobs, simulated pods (see `ApiServer.advance`).
+    A `bare` server is an API server alone, for fakes: nothing simulates other components or collects garbage. It starts
+    without namespaces, and creates that of a new object, as the admission plugin NamespaceAutoProvision does.
     """
 
     clock: Clock = SYSTEM_CLOCK
@@ -69,6 +71,7 @@ class ServerOptions(BundledOptions):
     watch_buffer: int = 16 * 1024 * 1024
     stall_seconds: float = 60.0
     root_ca: str = ""
+    bare: bool = False
     audit: Callable[[dict[str, Any]], object] | None = None
 
 

@@ -19,11 +19,15 @@ def is_namespace(resource: Resource) -> bool:
     return resource.storage == KEY
 
 
-def require_namespace(state: State, resource: Resource, namespace: str, name: str) -> None:
-    """Check that objects can be created in the namespace (404, 403)."""
+def require_namespace(state: State, resource: Resource, namespace: str, name: str, *, dry_run: bool) -> None:
+    """Check that objects can be created in the namespace, or create it if the server does that (404, 403)."""
     if not namespace:
         return
     stored = state.store.get(KEY, "", namespace)
+    if stored is None and state.options.bare:
+        if not dry_run:
+            state.store.put(KEY, new_namespace(state, namespace))
+        return
     if stored is None:
         served = state.registry.find("", "v1", "namespaces")
         assert served is not None, "namespaces are built in"
@@ -41,8 +45,8 @@ def require_deletable(resource: Resource, name: str) -> None:
 
 
 def create_initial(state: State) -> None:
-    """Store the namespaces of every cluster."""
-    for name in INITIAL:
+    """Store the namespaces of every cluster, unless the server creates namespaces as they are needed."""
+    for name in () if state.options.bare else INITIAL:
         if state.store.entry(KEY, "", name) is None:
             state.store.put(KEY, new_namespace(state, name))
 

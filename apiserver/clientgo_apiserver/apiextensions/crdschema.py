@@ -39,6 +39,12 @@ def with_stored_version(definition: Object) -> Object:
     return {**definition, "status": {**status, "storedVersions": names}}
 
 
+def unstored_resources(definition: Object) -> list[Resource]:
+    """Return the resources of a valid definition that is not stored, as if its names had been accepted."""
+    definition = with_defaults(definition)
+    return served_resources({**definition, "status": {"acceptedNames": definition["spec"]["names"]}})
+
+
 def served_resources(
     definition: Object, converter: Converter | None = None, previous: Sequence[Resource] = ()
 ) -> list[Resource]:

@@ -31,13 +31,16 @@ NODE_COUNT = 3
 
 
 def start_controllers(api: Api, *, simulate: bool, stages: Iterable[Stage]) -> None:
-    """Start the controllers that every server has, and with `simulate` those that make pods exist and live."""
+    """Start the controllers that every server has, and with `simulate` those that make pods exist and live.
+
+    A bare server collects no garbage.
+    """
     internal = Internal(api)
     for kind in (
         DefinitionController,
         NamespaceController,
         AggregationController,
-        GarbageCollector,
+        *(() if internal.state.options.bare else (GarbageCollector,)),
         QuotaController,
         EventExpiry,
     ):

@@ -295,7 +295,7 @@ def _exists(state: State, write: Write) -> bool:
 
 def _require_place(state: State, write: Write, name: str) -> None:
     """Check that objects can be created in the namespace, and of this kind (403, 404)."""
-    require_namespace(state, write.resource, write.namespace, name)
+    require_namespace(state, write.resource, write.namespace, name, dry_run=write.dry_run)
     require_lasting(state, write.resource, name)
 
 

@@ -106,6 +106,12 @@ class WatchServer:
         self._closed = True
         self._wake.set()
 
+    def expire(self) -> None:
+        """End because the time is over, with a last bookmark if the client has asked for bookmarks."""
+        if self._bookmarks and self._seconds > _LAST_BOOKMARK:
+            self._push(self._bookmark())
+        self.close()
+
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield frames until the watch times out or is closed."""
         loop = asyncio.get_running_loop()
@@ -125,9 +131,8 @@ class WatchServer:
                     return
                 self._direct = self._sends_directly and self.direct is not None
                 if remaining <= 0:
-                    if self._bookmarks and self._seconds > _LAST_BOOKMARK:
-                        yield self._bookmark()
-                    return
+                    self.expire()
+                    continue
                 await self._wait(min(remaining, self._state.options.bookmark_interval))
         finally:
             self.close()

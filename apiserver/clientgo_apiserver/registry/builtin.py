@@ -6,6 +6,7 @@ and list).
 """
 
 from collections.abc import Iterator
+from functools import cache
 from operator import itemgetter
 
 from clientgo.meta.schema.gotypes import GoType, Section, TypeOptions, parse_options
@@ -31,8 +32,13 @@ def builtin_resources() -> Iterator[Resource]:
 
 
 def builtin_registry() -> Registry:
-    """Return a registry of the built-in kinds."""
-    return Registry(builtin_resources())
+    """Return a new registry of the built-in kinds."""
+    return _builtin_registry().copy()
+
+
+@cache
+def _builtin_registry() -> Registry:
+    return Registry(builtin_resources())  # 12 ms
 
 
 def _subresource(row: str) -> ServedSubresource:
