@@ -112,6 +112,9 @@ def library(folder: Path, wheels: dict[str, str]) -> None:
     expect(list(environment.home.glob("config/crd/**/*foos*.yaml")), "make manifests wrote no CRD of Foo")
     lines = environment.run("clientgo", "run", str(readme_program(environment)), "--embedded", exit_code=1).splitlines()
     expect("install clientgo-apiserver from" in lines[-1], f"the missing server is not named: {lines}")
+    fake = "from clientgo.testing.client import FakeClient; FakeClient()"
+    lines = environment.run("python", "-c", fake, exit_code=1).splitlines()
+    expect("install clientgo-apiserver from" in lines[-1], f"the server that fakes need is not named: {lines}")
 
 
 def server(folder: Path, wheels: dict[str, str]) -> None:

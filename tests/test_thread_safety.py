@@ -205,7 +205,7 @@ def cache_has_at_most_its_size_and_the_value_of_each_key() -> None:
 
 
 def key_is_owned_by_one_member_at_a_time() -> None:
-    clientset, clock = FakeClientset(versioned=True), FakeClock()
+    clientset, clock = FakeClientset(), FakeClock()
     names = (f"member-{number}" for number in count())
 
     def member() -> Shards:
@@ -337,7 +337,7 @@ CHECKS: Mapping[str, Check | str] = {
     "testing/fake:FakeRequester": "tests/testing/test_fake_clientset.py",
     "testing/fake:ReactionChain": reactors_are_all_kept,
     "testing/metrics:RecordedMetric": changes_of_a_metric_are_all_recorded,
-    "testing/tracker:Tracker": "tests/testing/test_fake_clientset.py",
+    "testing/server:FakeServer": "tests/testing/test_fake_clientset.py",
     "testing/transport:FakeTransport": steps_of_a_script_are_used_once_each,
     "internal/tokenbucket:TokenBucket": "tests/workqueue/test_workqueue_ratelimiters.py",
     "typed/discovery:Discovery": kinds_are_discovered,

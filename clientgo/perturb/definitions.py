@@ -5,15 +5,13 @@ from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
-from clientgo.codegen.crd.manifest import crds
-from clientgo.codegen.crd.schema import SchemaMaker
-from clientgo.codegen.inputs.apitypes import read_modules, with_storage
+from clientgo.codegen.crd.manifest import definitions_of as definitions_of_classes
+from clientgo.codegen.inputs.apitypes import check_class
 from clientgo.codegen.problems import Problems
 from clientgo.errors import ConfigError
 from clientgo.manager import Reconciler
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.manifests import name_of, read_crds
-from clientgo.meta.scheme import api_of
 from clientgo.perturb.state import Object
 
 
@@ -42,11 +40,9 @@ def _kinds_of(setup: object) -> Iterable[type[Any]]:
 
 
 def _derived(classes: Iterable[type[Any]]) -> list[Object]:
-    used = {api_of(cls).gvr for cls in classes if is_dataclass(cls)}
     problems = Problems()
-    kinds = read_modules(sorted({cls.__module__ for cls in classes if is_dataclass(cls)}), problems, all_versions=False)
-    kinds = with_storage([kind for kind in kinds if kind.kind.api.gvr in used])
-    files = crds(kinds, SchemaMaker(problems), problems)
+    checked = [cls for cls in dict.fromkeys(classes) if is_dataclass(cls) and check_class(cls, problems)]
+    definitions = definitions_of_classes(checked, problems)
     for problem in problems:
         raise ConfigError(problem)
-    return [documents[0] for documents, _ in files.values()]
+    return definitions

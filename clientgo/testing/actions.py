@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 
-from clientgo.meta.codec import Undecodable, decode
+from clientgo.meta.codec import Undecodable, decode, encode_value, to_dict
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import EMPTY_MAP, ApiObject, GroupVersionKind, GroupVersionResource
+from clientgo.meta.patches.overlay import changed
 from clientgo.meta.scheme import Scheme, api_of
 from clientgo.rest.request import Request
 
@@ -151,11 +152,44 @@ def action_of(request: Request, scheme: Scheme) -> Action:
     )
 
 
+def changed_request(request: Request, recorded: Action, action: Action) -> Request:
+    """Return the request of an action that a reactor has made of the recorded one."""
+    body = request.body
+    if action.object is not recorded.object:
+        body = encode_value(_submitted(action))
+    elif action.patch != recorded.patch:
+        body = action.patch
+    elif action.delete_options != recorded.delete_options:
+        body = encode_value(dict(action.delete_options))
+    return msgspec.structs.replace(
+        request,
+        verb=action.verb,
+        resource=action.resource,
+        namespace=action.namespace,
+        name=action.name if action.name != recorded.name else request.name,
+        subresource=action.subresource,
+        query=action.options,
+        body=body,
+        content_type=action.patch_type or request.content_type,
+    )
+
+
+def _submitted(action: Action) -> Any:
+    """Return the JSON of the object of an action: as it was sent, but for what a reactor has changed."""
+    obj: Any = action.object
+    if not hasattr(type(obj), "__api_type__"):
+        return obj
+    sent = msgspec.json.decode(action.body) if action.body else {}
+    if sent.get("kind") != api_of(type(obj)).kind:
+        return to_dict(obj)
+    return changed(sent, decode(type(obj), action.body), obj)
+
+
 def _decoded(body: bytes, scheme: Scheme) -> Any:
     try:
         plain = msgspec.json.decode(body)
     except msgspec.DecodeError:
-        return body  # recorded as sent; the tracker rejects it
+        return body  # recorded as sent; the server rejects it
     if not isinstance(plain, dict):
         return plain
     group, _, version = str(plain.get("apiVersion", "")).rpartition("/")

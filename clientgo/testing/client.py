@@ -30,17 +30,16 @@ List = list  # the class below has a method named list
 class FakeClient(FakeControls, DirectClient):
     """Client that reads and writes the given objects in memory (controller-runtime's fake client).
 
-    As on a server, objects have a uid, version and generation, a stale update is a `Conflict`, the status is written
-    only through its subresource, finalizers delay a deletion, and field managers own what they apply. An object of
-    another kind, name or type is rejected. There is no other validation, defaulting, admission or garbage collection:
-    the objects of a deleted owner remain.
+    They are those of an API server in memory, which validates and sets defaults as any other. There are no controllers:
+    workloads do not become ready, and the objects of a deleted owner remain. The given objects are stored as they are,
+    with status and uid.
     """
 
     def __init__(self, *objects: object, field_manager: str = "fake", clock: Clock = SYSTEM_CLOCK) -> None:
         for obj in objects:
             if "__api_type__" in vars(type(obj)):
                 check_scope(api_of(type(obj)), object_name(cast(ApiObject, obj)))
-        self.fake = FakeRequester(*objects, clock=clock, versioned=True, lifecycle=True)
+        self.fake = FakeRequester(*objects, clock=clock)
         self.calls = self.fake.calls
         # Its scheme, so that the fake knows which of the kinds in use have a status.
         super().__init__(self.fake, scheme=self.fake.scheme, field_manager=field_manager)

@@ -1,4 +1,4 @@
-"""Fake clientset and requester: the real clients over objects in memory, with every call recorded.
+"""Fake clientset and requester: the real clients over a server in memory, with every call recorded.
 
     clientset = FakeClientset(foo, other_foo)
     clientset.prepend_reactor("update", "foos/status", lambda action: (True, other_foo))
@@ -6,8 +6,8 @@
     assert clientset.actions == [Action.of("update", foo, subresource="status")]
 
 Only the `Requester` below the clients is replaced: requests and responses are encoded and decoded as over HTTP.
-Reactors are called in order until one handles the request, then the tracker answers. Unlike in client-go, `add_reactor`
-adds before the tracker too. `FakeClientset` is generated: `FakeClientsetMixin` in front of the real `Clientset`.
+Reactors are called in order until one handles the request, then the server answers. Unlike in client-go, `add_reactor`
+adds before the server too. `FakeClientset` is generated: `FakeClientsetMixin` in front of the real `Clientset`.
 """
 
 import threading
@@ -20,20 +20,17 @@ import msgspec
 
 from clientgo import streams
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import Invalid, NotFound
 from clientgo.meta.codec import ObjectList, encode, encode_value
 from clientgo.meta.objects import ListMeta
 from clientgo.meta.scheme import Scheme, api_of
+from clientgo.meta.typemeta import type_meta
 from clientgo.rest.limits import InFlightRequest, Stoppable
 from clientgo.rest.request import ByteStream, EventStream, OpenStream, Request
 from clientgo.rest.transport import Duplex, Headers
 from clientgo.stopping import current_scopes
-from clientgo.testing.actions import Action, action_of
-from clientgo.testing.answers import SUCCESS, answer, list_of, not_supported
-from clientgo.testing.changes import select
+from clientgo.testing.actions import Action, action_of, changed_request
 from clientgo.testing.commands import AnsweredCommand
-from clientgo.testing.discovery import discovered
-from clientgo.testing.tracker import Tracker
+from clientgo.testing.server import FakeServer, not_supported
 from clientgo.testing.transport import FakeStream
 from clientgo.typed.clientset import BaseClientset
 from clientgo.typed.scale import Scale
@@ -98,7 +95,7 @@ class ReactionChain(Generic[R]):
 class FakeCalls:
     """Stored objects, recorded calls and reactors, which a requester shares with the clients over it."""
 
-    tracker: Tracker
+    tracker: FakeServer
     # Only appended to, copied and cleared, each by one atomic operation.
     actions: list[Action] = field(default_factory=list)
     reactors: ReactionChain[object] = field(default_factory=ReactionChain)
@@ -132,8 +129,8 @@ class FakeControls:
         return _Copied(action for action in self.actions if action.is_write)
 
     @property
-    def tracker(self) -> Tracker:
-        """The stored objects; clients and watches see what is added here, and it is not recorded as an action."""
+    def tracker(self) -> FakeServer:
+        """The server behind the reactors: clients see what is changed through it, and it is not recorded."""
         return self.calls.tracker
 
     def clear_actions(self) -> None:
@@ -145,7 +142,7 @@ class FakeControls:
         self.calls.reactors.prepend(Reactor(verb, resource, react))
 
     def add_reactor(self, verb: str, resource: str, react: Reaction) -> None:
-        """Append a reactor after the others, before the tracker."""
+        """Append a reactor after the others, before the server."""
         self.calls.reactors.add(Reactor(verb, resource, react))
 
     def prepend_watch_reactor(self, resource: str, react: WatchReaction) -> None:
@@ -176,68 +173,48 @@ class FakeControls:
 
 
 class FakeRequester(FakeControls):
-    """A thread-safe `Requester` that answers from a `tracker` and records each call as an `Action`.
+    """A thread-safe `Requester` that answers from a server in memory and records each call as an `Action`.
 
-    Recorded objects are decoded to the classes of `scheme` and of `objects`. `versioned` makes the tracker set
-    resourceVersions and reject stale updates. With `lifecycle` the status is written only through its subresource, and
-    deleted objects remain until their finalizers are removed.
+    Recorded objects are decoded to the classes of `scheme` and of `objects`, with which the server starts (see
+    `FakeServer`).
     """
 
     supports_watch_list = False
-    """Streaming lists are rejected, as by an old server, so informers list and watch."""
+    """Informers list and watch, so that reactors of lists concern them; the server supports streaming lists."""
 
-    def __init__(
-        self,
-        *objects: object,
-        scheme: Scheme | None = None,
-        clock: Clock = SYSTEM_CLOCK,
-        versioned: bool = False,
-        lifecycle: bool = False,
-    ) -> None:
+    def __init__(self, *objects: object, scheme: Scheme | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
         self.scheme = _known_classes(scheme if scheme is not None else Scheme(), objects)
-        tracker = Tracker(*objects, scheme=self.scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
-        self.calls = FakeCalls(tracker)
+        self.calls = FakeCalls(FakeServer(self.scheme, clock))
+        self.tracker.add(*objects)
 
     def do(self, request: Request) -> bytes:
         """Record the call and answer it.
 
         Raises:
-            ApiError: the tracker rejects it, or a reactor raises an error.
+            ApiError: the server rejects it, or a reactor raises an error.
         """
-        handled, result, action = self.calls.reactors.react(self._record(request))
-        return _reply(action, result) if handled else encode_value(answer(self.tracker, action))
+        recorded = self._record(request)
+        handled, result, action = self.calls.reactors.react(recorded)
+        if handled:
+            return _reply(action, result)
+        return self.tracker.do(request if action is recorded else changed_request(request, recorded, action))
 
     def raw(self, method: str, path: str) -> bytes:
-        """Answer a discovery request from the kinds of the scheme; it is not recorded.
-
-        Raises:
-            NotFound: any other path.
-        """
-        if method != "GET":
-            raise NotFound(f"the fake does not support {method} {path}")
-        return discovered(self.scheme, path)
+        """Answer a request for any path, such as one of discovery; it is not recorded."""
+        return self.tracker.raw(method, path)
 
     def watch(self, request: Request) -> EventStream:
         """Record the call and open the watch, which a stop ends as it ends one of a server."""
         return self._stoppable(self._watch, request)
 
     def _watch(self, request: Request) -> EventStream:
-        handled, stream, action = self.calls.watch_reactors.react(self._record(request))
-        if handled:
-            if stream is None:
-                raise TypeError(f"a watch reactor handled {action} and returned no stream")
-            return stream
-        if action.subresource:
-            raise not_supported(action)
-        if "sendInitialEvents" in action.options:
-            raise Invalid("sendInitialEvents is forbidden for watch: the fake does not stream lists")
-        return self.tracker.watch(
-            action.resource,
-            select(action.namespace, action.label_selector, action.field_selector),
-            resource_version=action.options.get("resourceVersion", ""),
-            timeout=float(action.options.get("timeoutSeconds", 0)),
-            bookmarks="allowWatchBookmarks" in action.options,
-        )
+        recorded = self._record(request)
+        handled, stream, action = self.calls.watch_reactors.react(recorded)
+        if not handled:
+            return self.tracker.watch(request if action is recorded else changed_request(request, recorded, action))
+        if stream is None:
+            raise TypeError(f"a watch reactor handled {action} and returned no stream")
+        return stream
 
     def stream(self, request: Request) -> ByteStream:
         """Record the call and return the stream of a reactor, which returns bytes or a `FakeStream`.
@@ -255,7 +232,7 @@ class FakeRequester(FakeControls):
             return result
         if handled:
             raise TypeError(f"a reactor handled {action} and returned neither bytes nor a FakeStream: {result!r}")
-        raise not_supported(action)
+        raise not_supported(action.resource, action.subresource)
 
     def upgrade(self, request: Request, headers: Headers) -> Duplex:
         """Record the call and answer a command with the `CommandResult` of a reactor.
@@ -268,7 +245,7 @@ class FakeRequester(FakeControls):
             return AnsweredCommand(result, headers)
         if handled:
             raise TypeError(f"a reactor handled {action} and returned no CommandResult: {result!r}")
-        raise not_supported(action)
+        raise not_supported(action.resource, action.subresource)
 
     def _stoppable(self, opened: Callable[[Request], OpenStream[S]], request: Request) -> Stoppable[S]:
         with InFlightRequest(None, self.tracker.clock, current_scopes()) as current:
@@ -289,6 +266,20 @@ def _known_classes(scheme: Scheme, objects: Sequence[object]) -> Scheme:
     return registered
 
 
+_SUCCESS = {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success"}
+
+
+def _list_of(action: Action, items: Sequence[Any], metadata: object) -> dict[str, Any]:
+    # The items of a subresource may be of another kind.
+    first = type_meta(encode_value(items[0])) if items else None
+    return {
+        "apiVersion": action.resource.api_version,
+        "kind": f"{(first.kind if first is not None else '') or action.kind}List",
+        "metadata": metadata,
+        "items": items,
+    }
+
+
 def _reply(action: Action, result: object) -> bytes:
     if isinstance(result, bytes):
         return result
@@ -297,15 +288,15 @@ def _reply(action: Action, result: object) -> bytes:
     if action.verb == "list" and isinstance(result, ObjectList | list | tuple):
         page = result if isinstance(result, ObjectList) else ObjectList(ListMeta(), list(result))
         items = [msgspec.Raw(_encoded(action, item)) for item in page.items]
-        return encode_value(list_of(action, items, page.metadata))
+        return encode_value(_list_of(action, items, page.metadata))
     return _encoded(action, result)
 
 
 def _success(action: Action) -> bytes:
     if action.verb in ("delete", "deletecollection"):
-        return encode_value(SUCCESS)
+        return encode_value(_SUCCESS)
     if action.verb == "list":
-        return encode_value(list_of(action, [], {}))
+        return encode_value(_list_of(action, [], {}))
     if action.object is None:
         raise TypeError(f"a reactor handled {action} and returned no result")
     return _encoded(action, action.object)
@@ -325,9 +316,7 @@ class FakeClientsetMixin(FakeControls, BaseClientset):
 
     scheme: ClassVar[Scheme] = Scheme()
 
-    def __init__(
-        self, *objects: object, clock: Clock = SYSTEM_CLOCK, versioned: bool = False, lifecycle: bool = False
-    ) -> None:
-        self.fake = FakeRequester(*objects, scheme=self.scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
+    def __init__(self, *objects: object, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.fake = FakeRequester(*objects, scheme=self.scheme, clock=clock)
         self.calls = self.fake.calls
         super().__init__(self.fake)

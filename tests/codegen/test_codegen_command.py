@@ -261,7 +261,7 @@ def test_new_field_of_foo_is_generated_everywhere(checkout: Path) -> None:
         from clientgo.meta import ObjectMeta, encode
         from controller.api.v1alpha1 import Foo, FooSpec
         from generated.clientset.fake import FakeClientset
-        foo = Foo(ObjectMeta(name="f"), FooSpec("nginx", "f"))
+        foo = Foo(ObjectMeta(name="f", namespace="ns"), FooSpec("nginx", "f"))
         assert b'"imageName":"nginx"' in encode(foo)
         print(FakeClientset(foo).samplecontroller_v1alpha1.foos().list().items[0].spec.image_name)
     """

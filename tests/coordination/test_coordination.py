@@ -49,7 +49,7 @@ def test_single_replica_works_at_once_and_owns_every_object() -> None:
 def test_first_replica_gets_to_write_and_releases_its_lease_at_the_end(
     options: LeaderElectionOptions | ShardingOptions, role: str
 ) -> None:
-    clientset, working, stop = FakeClientset(versioned=True), threading.Event(), threading.Event()
+    clientset, working, stop = FakeClientset(), threading.Event(), threading.Event()
     with coordinator_for(options, clientset.requester, clock=SYSTEM_CLOCK) as coordinator, Group() as group:
         gained = threading.Event()
         coordinator.on_change(gained.set)
@@ -75,7 +75,7 @@ def test_callback_of_a_change_that_raises_is_called_again_and_the_shard_is_kept(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     options = ShardingOptions(count=1, lease_prefix="foos", retry_period=0.05)
-    clientset, stop, calls, succeeded = FakeClientset(versioned=True), threading.Event(), [], threading.Event()
+    clientset, stop, calls, succeeded = FakeClientset(), threading.Event(), [], threading.Event()
 
     def changed() -> None:
         calls.append(coordinator.may_write())

@@ -65,13 +65,13 @@ def form(request: pytest.FixtureRequest) -> Callable[..., tuple[Any, Wait]]:
 
 
 def stored(content: dict[str, Any]) -> FakeRequester:
-    requester = FakeRequester(versioned=True)
+    requester = FakeRequester()
     requester.tracker.add(from_dict(Deployment, content))
     return requester
 
 
 def patched(requester: FakeRequester, content: dict[str, Any]) -> Callable[[], object]:
-    return lambda: requester.tracker.update(api_of(Deployment).gvr, content, "ns")
+    return lambda: requester.tracker.add(content)
 
 
 def test_condition_of_an_older_generation_is_not_taken_for_readiness(form: Callable[..., tuple[Any, Wait]]) -> None:

@@ -18,6 +18,7 @@ from clientgo.kubernetes.applyconfigurations.pods import (
     PodSpecApplyConfiguration,
     PodTemplateSpecApplyConfiguration,
 )
+from clientgo.kubernetes.applyconfigurations.shared import LabelSelectorApplyConfiguration
 from clientgo.meta.applyconfiguration import ObjectApplyConfiguration, ObjectMetaApplyConfiguration
 from clientgo.testing.kubernetes import FakeClientset
 
@@ -45,7 +46,11 @@ def test_a_deployment_is_applied_extracted_and_applied_again() -> None:
     container = ContainerApplyConfiguration(name="c", image="nginx")
     spec = DeploymentSpecApplyConfiguration(
         replicas=0,
-        template=PodTemplateSpecApplyConfiguration(spec=PodSpecApplyConfiguration(containers=(container,))),
+        selector=LabelSelectorApplyConfiguration(match_labels={"app": "c"}),
+        template=PodTemplateSpecApplyConfiguration(
+            metadata=ObjectMetaApplyConfiguration(labels={"app": "c"}),
+            spec=PodSpecApplyConfiguration(containers=(container,)),
+        ),
     )
     metadata = ObjectMetaApplyConfiguration(name="d", namespace="ns", labels={"a": "b"})
     config = DeploymentApplyConfiguration(metadata=metadata, spec=spec)

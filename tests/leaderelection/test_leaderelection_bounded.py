@@ -97,7 +97,7 @@ def test_an_answer_ends_the_wait_for_it_with_no_time_passing() -> None:
 
 
 def test_late_read_of_an_abandoned_call_is_ignored() -> None:
-    clientset, clock, gate = FakeClientset(versioned=True), FakeClock(), Gate()
+    clientset, clock, gate = FakeClientset(), FakeClock(), Gate()
     first, other = bounded(clientset, clock), lease_lock(clientset, "other")
     first.create(RECORD)
     Updates(clientset, "get", lambda number: gate.pass_through() if number == 1 else None)

@@ -142,7 +142,7 @@ def test_a_lease_is_taken_when_its_own_duration_has_passed_here() -> None:
 @pytest.mark.feature("B-LE-05")
 def test_the_times_in_a_lease_decide_nothing() -> None:
     clock = FakeClock()
-    clientset = FakeClientset(clock=clock, versioned=True)
+    clientset = FakeClientset(clock=clock)
     other, first = candidate(clientset, clock, identity="bing"), candidate(clientset, clock)
     clock.set_time(0.0)
     assert other.try_acquire_or_renew()
@@ -156,7 +156,7 @@ def test_the_times_in_a_lease_decide_nothing() -> None:
 
 def test_every_observed_renewal_restarts_the_wait() -> None:
     clock = FakeClock()
-    clientset = FakeClientset(clock=clock, versioned=True)
+    clientset = FakeClientset(clock=clock)
     other, first = candidate(clientset, clock, identity="bing"), candidate(clientset, clock)
     for _ in range(5):
         assert other.try_acquire_or_renew()
@@ -169,7 +169,7 @@ def test_every_observed_renewal_restarts_the_wait() -> None:
 @pytest.mark.feature("B-LE-06")
 def test_a_leader_renews_with_one_request_until_its_lease_has_expired() -> None:
     clock = FakeClock()
-    clientset = FakeClientset(clock=clock, versioned=True)
+    clientset = FakeClientset(clock=clock)
     item = candidate(clientset, clock)
     assert item.try_acquire_or_renew()
     clock.step(9.9)
@@ -187,7 +187,7 @@ def test_a_leader_renews_with_one_request_until_its_lease_has_expired() -> None:
 
 def test_a_lease_counts_from_before_it_was_written() -> None:
     clock = FakeClock()
-    clientset = FakeClientset(clock=clock, versioned=True)
+    clientset = FakeClientset(clock=clock)
     Updates(clientset, "create", lambda _: clock.step(4))
     item = candidate(clientset, clock)
     assert item.try_acquire_or_renew()
@@ -248,7 +248,7 @@ def test_released_lease_has_no_holder() -> None:
 @pytest.mark.behaviour("LE-13")
 def test_release_reads_the_lease_before_it_writes() -> None:
     clock = FakeClock()
-    clientset = FakeClientset(clock=clock, versioned=True)
+    clientset = FakeClientset(clock=clock)
     item = candidate(clientset, clock)
     assert item.try_acquire_or_renew()
     # Another client labels the lease: a release without a read would be a conflict.
@@ -318,7 +318,7 @@ def test_lease_counts_as_released_after_a_failed_release() -> None:
 
 def test_write_with_a_lost_response_is_found_by_reading() -> None:
     clock = FakeClock()
-    clientset = FakeClientset(clock=clock, versioned=True)
+    clientset = FakeClientset(clock=clock)
     item = candidate(clientset, clock)
     assert item.try_acquire_or_renew()
 

@@ -320,7 +320,7 @@ def test_leader_and_candidate_know_the_leader() -> None:
 
 @pytest.mark.feature("A-14")
 def test_after_a_release_the_next_leads_at_its_next_try() -> None:
-    clientset = FakeClientset(versioned=True)
+    clientset = FakeClientset()
     first, second = Bench(identity="first", clientset=clientset), Bench(identity="second", clientset=clientset)
     with first.running() as leading:
         assert first.led.wait(SECONDS)

@@ -50,7 +50,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def clientset(clock: FakeClock) -> FakeClientset:
-    return FakeClientset(clock=clock, versioned=True)
+    return FakeClientset(clock=clock)
 
 
 def test_stopped_leader_finishes_its_work_before_it_releases_the_lease(

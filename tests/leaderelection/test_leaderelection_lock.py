@@ -31,8 +31,6 @@ RECORD = LeaderElectionRecord(
     acquire_time=NOW,
     renew_time=NOW,
     leader_transitions=1,
-    preferred_holder="preferred-holder",
-    strategy="strategy",
 )
 EARLIER = MicroTime(2026, 1, 2, 3, 4, 5, 5, UTC)
 LABELS = {"custom-key": "custom-val"}
@@ -61,7 +59,10 @@ def test_created_record_is_read_back() -> None:
     item = lock(FakeClientset())
     item.create(RECORD)
     assert item.get() == RECORD
-    assert msgspec.json.decode(encode_value(item.get())) == {
+    # A server with coordinated election stores these too.
+    coordinated = replace(RECORD, strategy="strategy", preferred_holder="preferred-holder")
+    assert LeaderElectionRecord.from_spec(coordinated.to_spec()) == coordinated
+    assert msgspec.json.decode(encode_value(coordinated)) == {
         "holderIdentity": "test-identity",
         "leaseDurationSeconds": 15,
         "acquireTime": "2026-01-02T03:04:05.000006Z",
@@ -92,11 +93,13 @@ def test_an_event_is_about_the_lease_as_it_was_last_read() -> None:
             about.append(obj)
 
     lease = Lease(metadata=ObjectMeta(name="test-name", namespace="test-namespace", uid="u"), spec=LeaseSpec())
-    lease_lock = LeaseLock(FakeClientset(lease), "test-namespace", "test-name", "test-identity", recorder=Recorder())
+    clientset = FakeClientset(lease)
+    lease_lock = LeaseLock(clientset, "test-namespace", "test-name", "test-identity", recorder=Recorder())
     lease_lock.record_event("has read nothing")
     lease_lock.get()
     lease_lock.record_event("has read it")
-    assert about == [Lease(metadata=ObjectMeta(name="test-name", namespace="test-namespace")), lease]
+    stored = clientset.coordination_v1.leases("test-namespace").get("test-name")
+    assert about == [Lease(metadata=ObjectMeta(name="test-name", namespace="test-namespace")), stored]
 
 
 def test_an_event_needs_neither_a_lease_nor_a_recorder() -> None:
@@ -171,7 +174,7 @@ def test_the_locks_own_labels_win_and_others_stay() -> None:
 
 
 def test_concurrent_updates_of_one_version_conflict() -> None:
-    clientset = FakeClientset(versioned=True)
+    clientset = FakeClientset()
     first, second = lock(clientset), lock(clientset)
     first.create(RECORD)
     second.get()
@@ -183,13 +186,13 @@ def test_concurrent_updates_of_one_version_conflict() -> None:
 
 
 def test_foreign_metadata_of_the_lease_is_kept() -> None:
-    meta = ObjectMeta(name="test-name", namespace="test-namespace", annotations={"a": "b"}, finalizers=("f",))
+    meta = ObjectMeta(name="test-name", namespace="test-namespace", annotations={"a": "b"}, finalizers=("x/f",))
     clientset = FakeClientset(Lease(metadata=meta, spec=LeaseSpec(holder_identity="go")))
     item = lock(clientset)
     item.get()
     item.update(RECORD)
     stored = clientset.coordination_v1.leases("test-namespace").get("test-name")
-    assert (stored.metadata.annotations, stored.metadata.finalizers) == ({"a": "b"}, ("f",))
+    assert (stored.metadata.annotations, stored.metadata.finalizers) == ({"a": "b"}, ("x/f",))
     assert LeaderElectionRecord.from_spec(stored.spec) == RECORD
 
 
@@ -224,7 +227,7 @@ def test_a_locks_own_connections_leave_time_for_a_second_try(renew_deadline: flo
 )
 @pytest.mark.parametrize("verb", ["create", "update"])
 def test_response_without_what_was_written_is_no_write(spec: LeaseSpec, verb: str) -> None:
-    clientset = FakeClientset(versioned=True)
+    clientset = FakeClientset()
     item = lock(clientset)
     if verb == "update":
         item.create(replace(RECORD, renew_time=EARLIER))

@@ -48,7 +48,7 @@ class Election(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = FakeClock()
-        self.clientset = FakeClientset(clock=self.clock, versioned=True)
+        self.clientset = FakeClientset(clock=self.clock)
         self.locks = [Unreliable(self.clientset, f"c{number}", self.clock) for number in range(CANDIDATES)]
         self.candidates = [
             Candidate(lock, lease_duration=DURATION, metrics=ElectionMetrics("bar"), clock=self.clock)

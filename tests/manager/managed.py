@@ -26,7 +26,7 @@ def declared_foo(name: str) -> Foo:
 
 
 def fake(*objects: object) -> FakeRequester:
-    return FakeRequester(*objects, scheme=KNOWN, versioned=True)
+    return FakeRequester(*objects, scheme=KNOWN)
 
 
 def manager_of(requester: FakeRequester, name: str = "test", **options: object) -> Manager:

@@ -40,7 +40,7 @@ def copy_of(foo: Foo) -> ConfigMap:
 
 
 def test_coroutine_functions_reconcile_and_finalize_in_the_loop_of_their_worker() -> None:
-    manager = manager_of(FakeRequester(new_foo("a"), new_foo("b"), scheme=KNOWN, versioned=True, lifecycle=True))
+    manager = manager_of(FakeRequester(new_foo("a"), new_foo("b"), scheme=KNOWN))
     reconciler = Copying(manager.client, manager.recorder)
     manager.add_reconciler(reconciler)
     with running(manager):

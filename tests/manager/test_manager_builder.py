@@ -28,6 +28,7 @@ from clientgo.testing.fake import FakeRequester
 from clientgo.workqueue import ItemFastSlowRateLimiter
 from controller.api.v1alpha1 import Foo
 from tests.manager.managed import fake, manager_of, new_foo, running
+from tests.workloads import deployment
 
 A, B = ObjectName("ns", "a"), ObjectName("ns", "b")
 
@@ -71,7 +72,7 @@ def test_controller_handles_events_of_its_owned_and_watched_kinds() -> None:
         requested.eventually(A, B)
         requested.manager.client.create(set_controller_reference(foo, config("c")))
         requested.eventually(A)
-        requested.manager.client.create(Deployment(metadata=ObjectMeta(name="d", namespace="ns")))
+        requested.manager.client.create(deployment("d"))
         requested.eventually(B)
 
 

@@ -28,7 +28,7 @@ def config_map(name: str, namespace: str) -> ConfigMap:
 
 
 def cluster(*objects: object) -> FakeRequester:
-    return FakeRequester(*objects, scheme=Scheme(Foo, ConfigMap, Namespace, Node), versioned=True)
+    return FakeRequester(*objects, scheme=Scheme(Foo, ConfigMap, Namespace, Node))
 
 
 def managed(requester: FakeRequester, cache: CacheOptions = TEAM_A) -> Manager:

@@ -122,7 +122,7 @@ def _version(obj: ConfigMap) -> tuple[str, str]:
 
 
 def in_memory(_: ExitStack) -> Requester:
-    return FakeRequester(scheme=Scheme(ConfigMap), versioned=True, lifecycle=True)
+    return FakeRequester(scheme=Scheme(ConfigMap))
 
 
 def bundled(stack: ExitStack) -> Requester:

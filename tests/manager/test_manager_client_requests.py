@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from clientgo.dynamic.waiting import WaitTimeout
-from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Pod
 from clientgo.kubernetes.types.policy_v1 import Eviction
 from clientgo.manager import Client, Manager, Options
@@ -21,6 +20,7 @@ from clientgo.typed.options import DeleteOptions, Preconditions
 from clientgo.typed.scale import Scale, ScaleSpec
 from controller.api.v1alpha1 import Foo
 from tests.manager.managed import declared_foo, fake, new_foo, running
+from tests.workloads import deployment
 
 pytestmark = pytest.mark.feature("B-CR-04")
 
@@ -125,14 +125,14 @@ def test_deletions_have_preconditions_and_propagation(manager: Manager, server: 
 
 
 def test_a_subresource_is_read_and_written_in_classes_of_its_own(manager: Manager, server: Noting) -> None:
-    deployment = manager.client.create(Deployment(metadata=ObjectMeta(name="d", namespace="ns")))
+    created = manager.client.create(deployment("d"))
     server.requests.clear()
     scale = manager.client.subresource("scale")
-    stored = scale.get(deployment, Scale)
-    assert scale.update(deployment, replace(stored, spec=ScaleSpec(replicas=3))).spec.replicas == 3
-    assert scale.patch(deployment, {"spec": {"replicas": 4}}, Scale).spec.replicas == 4
+    stored = scale.get(created, Scale)
+    assert scale.update(created, replace(stored, spec=ScaleSpec(replicas=3))).spec.replicas == 3
+    assert scale.patch(created, {"spec": {"replicas": 4}}, Scale).spec.replicas == 4
     operations = [{"op": "replace", "path": "/spec/replicas", "value": 5}]
-    assert scale.patch(deployment, operations, Scale, dry_run=True).spec.replicas == 5
+    assert scale.patch(created, operations, Scale, dry_run=True).spec.replicas == 5
     assert {request.subresource for request in server.requests} == {"scale"}
     named, rehearsed = {"fieldManager": "test"}, {"fieldManager": "test", "dryRun": "All"}
     assert server.queries() == [("get", {}), ("update", named), ("patch", named), ("patch", rehearsed)]

@@ -1,7 +1,8 @@
 """Writes of create-or-patch and create-or-update."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -9,18 +10,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.errors import Conflict, Invalid
-from clientgo.kubernetes.types.apps_v1 import ControllerRevision, Deployment
-from clientgo.kubernetes.types.core_v1 import ConfigMap, Container
+from clientgo.kubernetes.types.apps_v1 import DeploymentStatus
+from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import DirectClient, Manager, OperationResult, create_or_patch, create_or_update
-from clientgo.meta import ObjectMeta, api_of, object_name, replace
+from clientgo.meta import EMPTY_MAP, ObjectMeta, Scheme, api_of, api_type, object_name, replace
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.patches import mergepatch
 from clientgo.testing.client import FakeClient
 from clientgo.testing.fake import FakeRequester
 from controller.api.v1alpha1 import Foo, FooStatus
 from tests.manager.managed import fake, manager_of, new_foo, running
+from tests.workloads import deployment
 
 pytestmark = pytest.mark.feature("B-CR-11")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    name: str
+    image: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BagSpec:
+    items: tuple[Item, ...] = ()
+    open: Mapping[str, Any] = EMPTY_MAP
+
+
+@api_type(group="example.com", version="v1", status=False, crd=False)
+@dataclass(frozen=True, slots=True)
+class Bag:
+    """Kind whose server has fields that this class lacks."""
+
+    metadata: ObjectMeta
+    spec: BagSpec = BagSpec()
+
 
 FOO = replace(new_foo(), status=FooStatus(1))
 
@@ -78,11 +102,11 @@ def test_equal_object_is_not_written(manager: Manager, requester: FakeRequester)
 
 def test_only_the_difference_is_sent(manager: Manager, requester: FakeRequester) -> None:
     done, outcome = create_or_patch(
-        manager.client, FOO, lambda obj: replace(obj, spec=replace(obj.spec, replicas=3, deployment_name=""))
+        manager.client, FOO, lambda obj: replace(obj, spec=replace(obj.spec, replicas=3, deployment_name="b"))
     )
     assert outcome == OperationResult.UPDATED
     assert done.spec.replicas == 3
-    assert patches(requester) == [("", {"metadata": {"uid": "uid-a"}, "spec": {"replicas": 3, "deploymentName": ""}})]
+    assert patches(requester) == [("", {"metadata": {"uid": "uid-a"}, "spec": {"replicas": 3, "deploymentName": "b"}})]
 
 
 @pytest.mark.parametrize(
@@ -91,18 +115,16 @@ def test_only_the_difference_is_sent(manager: Manager, requester: FakeRequester)
 def test_unknown_fields_are_dropped_by_an_update_and_in_items_of_patched_lists(
     write: Callable[..., object], retained: dict[str, int]
 ) -> None:
-    pod = {"newer": 1, "containers": [{"name": "a", "newer": 1}]}
-    stored = {"metadata": {"name": "d", "namespace": "ns"}, "spec": {"template": {"spec": pod}}}
-    requester = fake({"apiVersion": "apps/v1", "kind": "Deployment", **stored})
+    stored = {"metadata": {"name": "d", "namespace": "ns"}, "spec": {"newer": 1, "items": [{"name": "a", "newer": 1}]}}
+    requester = FakeRequester({"apiVersion": "example.com/v1", "kind": "Bag", **stored}, scheme=Scheme(Bag))
 
-    def with_image(obj: Deployment) -> Deployment:
-        pod = replace(obj.spec.template.spec, containers=(Container(name="a", image="b"),))
-        return replace(obj, spec=replace(obj.spec, template=replace(obj.spec.template, spec=pod)))
+    def with_image(obj: Bag) -> Bag:
+        return replace(obj, spec=replace(obj.spec, items=(Item("a", "b"),)))
 
     with running(built := manager_of(requester)):
-        write(built.client, Deployment(metadata=ObjectMeta(name="d", namespace="ns")), with_image)
-    spec = requester.tracker.get(api_of(Deployment).gvr, "ns", "d")["spec"]["template"]["spec"]
-    assert spec == {"containers": [{"name": "a", "image": "b"}], **retained}
+        write(built.client, Bag(ObjectMeta(name="d", namespace="ns")), with_image)
+    spec = requester.tracker.get(api_of(Bag).gvr, "ns", "d")["spec"]
+    assert spec == {"items": [{"name": "a", "image": "b"}], **retained}
 
 
 def test_status_subresource_is_patched_separately(manager: Manager, requester: FakeRequester) -> None:
@@ -175,26 +197,31 @@ def test_a_merge_patch_makes_one_of_the_other_and_is_empty_only_between_equals(
 @pytest.mark.parametrize("write", [create_or_patch, create_or_update])
 @pytest.mark.parametrize(("before", "after"), [(True, 1), (0, False), ([1], [True]), ({"a": 0}, {"a": False})])
 def test_boolean_and_number_of_an_open_map_are_different(write: Any, before: Any, after: Any) -> None:
-    revision = ControllerRevision(metadata=ObjectMeta(name="r", namespace="ns"), data={"on": before}, revision=1)
-    client = FakeClient(revision)
-    written, result = write(client, revision, lambda obj: replace(obj, data={"on": after}))
+    bag = Bag(ObjectMeta(name="b", namespace="ns"), BagSpec(open={"on": before}))
+    client = FakeClient(bag)
+    written, result = write(client, bag, lambda obj: replace(obj, spec=BagSpec(open={"on": after})))
     assert result == "updated"
-    assert same(dict(written.data), {"on": after})
-    assert write(client, revision, lambda obj: replace(obj, data={"on": after}))[1] == "unchanged"
+    assert same(dict(written.spec.open), {"on": after})
+    assert write(client, bag, lambda obj: replace(obj, spec=BagSpec(open={"on": after})))[1] == "unchanged"
 
 
-@pytest.mark.parametrize("part", ["spec", "status"])
-def test_object_created_under_the_name_in_the_meantime_is_not_patched(part: str) -> None:
-    client = FakeClient(new_foo("a"))
-    read = client.list(Foo)[0]
-    desired = {"spec": replace(read.spec, replicas=7), "status": FooStatus(7)}[part]
+FOREIGN: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "spec": (new_foo("a"), lambda foo: replace(foo, spec=replace(foo.spec, replicas=7))),
+    "status": (deployment("a"), lambda found: replace(found, status=DeploymentStatus(replicas=7))),
+}
 
-    def change(foo: Foo) -> Foo:
-        client.delete(foo)
-        client.create(replace(foo, metadata=ObjectMeta(name=foo.metadata.name, namespace=foo.metadata.namespace)))
-        return replace(foo, **{part: desired})
+
+@pytest.mark.parametrize(("obj", "desired"), FOREIGN.values(), ids=FOREIGN)
+def test_object_created_under_the_name_in_the_meantime_is_not_patched(obj: Any, desired: Callable[[Any], Any]) -> None:
+    client = FakeClient(obj)
+    read = client.list(type(obj))[0]
+
+    def change(found: Any) -> Any:
+        client.delete(found)
+        client.create(replace(found, metadata=ObjectMeta(name="a", namespace="ns")))
+        return desired(found)
 
     with pytest.raises(Invalid, match=r"metadata.uid: .*field is immutable"):
         create_or_patch(client, read, change)
-    (foreign,) = client.list(Foo)
-    assert (foreign.spec.replicas, foreign.status.available_replicas) == (read.spec.replicas, None)
+    (foreign,) = client.list(type(obj))
+    assert (foreign.spec, foreign.status) == (read.spec, read.status)

@@ -55,7 +55,7 @@ class Item:
 
 
 def item(name: str) -> Item:
-    metadata = ObjectMeta(name=name, namespace="ns", uid=f"uid-{name}", finalizers=(FINALIZER,))
+    metadata = ObjectMeta(name=name, namespace="ns", uid=f"uid-{name}", finalizers=(FINALIZER, "example.com/kept"))
     return Item(replace(metadata, deletion_timestamp=datetime(2024, 1, 1, tzinfo=UTC)) if name == BAD else metadata)
 
 
@@ -79,7 +79,7 @@ class Program:
 
     def __init__(self) -> None:
         self.reconciled: set[str] = set()
-        self.requester = FakeRequester(*(item(f"item-{n}") for n in range(COUNT)), scheme=Scheme(Item), versioned=True)
+        self.requester = FakeRequester(*(item(f"item-{n}") for n in range(COUNT)), scheme=Scheme(Item))
         cache = CacheOptions(by_object={Item: ByObject(transform=self.transform)})
         options = Options(name="items", cache=cache, metrics_bind_address="127.0.0.1:0", scheme=Scheme(Item))
         self.manager = Manager(self.requester, options=options)

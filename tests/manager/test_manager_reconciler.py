@@ -19,6 +19,7 @@ from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo
 from tests.manager.managed import fake, manager_of, new_foo, running
+from tests.workloads import deployment
 
 NAME = ObjectName("ns", "a")
 
@@ -67,7 +68,7 @@ def test_watched_kinds_lead_to_the_names_that_their_function_returns() -> None:
     manager.add_reconciler(Watching)
     with running(manager):
         eventually(lambda: seen == ["a"])
-        manager.client.create(Deployment(metadata=ObjectMeta(name="a", namespace="ns")))
+        manager.client.create(deployment("a"))
         eventually(lambda: seen == ["a", "a"])
 
 

@@ -15,6 +15,7 @@ from clientgo.record.correlator import EventCorrelator
 from clientgo.record.events import micro_time, nanoseconds
 from clientgo.record.sender import EventSender
 from clientgo.record.series import SeriesCache, series_key
+from clientgo.record.sinks import CoreEventClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 
@@ -131,8 +132,9 @@ def test_two_equal_events_are_stored_as_one_event_with_a_series() -> None:
         recorder.event(POD, "Normal", "Started", "note", action="starting")
         recorder.event(POD, "Normal", "Started", "note", action="starting")
     assert [action.verb for action in fake.actions] == ["create", "patch"]
-    (stored,), _ = fake.tracker.list(fake.actions[0].resource)
-    assert stored["series"]["count"] == 2
+    (stored,) = CoreEventClient(fake, "baz").list().items
+    assert stored.series is not None
+    assert stored.series.count == 2
 
 
 @pytest.mark.behaviour("EV-03")

@@ -10,9 +10,8 @@ from msgspec.structs import replace as replace_struct
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import LeaseNotHeld, NotFound
 from clientgo.kubernetes.clients.apps_v1 import AppsV1
-from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.lifecycle import Group
-from clientgo.meta import GroupVersionResource, ObjectMeta
+from clientgo.meta import GroupVersionResource
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.connections.dial import Dialer
@@ -26,6 +25,7 @@ from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
 from clientgo.testing.transport import FakeTransport, refusal, reply
 from tests.rest.loopback import http, loopback
+from tests.workloads import deployment
 
 HOST = Config("http://api")
 CREATE = Request(verb="create", resource=GroupVersionResource("", "v1", "pods"), namespace="default", body=b"{}")
@@ -34,12 +34,12 @@ CREATE = Request(verb="create", resource=GroupVersionResource("", "v1", "pods"),
 def test_writes_are_sent_only_while_the_process_may_write() -> None:
     fake, may = FakeClientset(), True
     deployments = AppsV1(FencedRequester(fake.requester, lambda: may)).deployments("ns")
-    deployments.create(Deployment(metadata=ObjectMeta(name="a")))
+    deployments.create(deployment("a"))
     may = False
     fake.clear_actions()
     for write in (
-        lambda: deployments.create(Deployment(metadata=ObjectMeta(name="b"))),
-        lambda: deployments.update(Deployment(metadata=ObjectMeta(name="a"))),
+        lambda: deployments.create(deployment("b")),
+        lambda: deployments.update(deployment("a")),
         lambda: deployments.patch("a", {"spec": {"replicas": 1}}),
         lambda: deployments.delete("a"),
         lambda: deployments.delete_collection(),
@@ -50,7 +50,7 @@ def test_writes_are_sent_only_while_the_process_may_write() -> None:
 
 
 def test_reads_are_always_sent() -> None:
-    fake = FakeClientset(Deployment(metadata=ObjectMeta(name="a", namespace="ns")))
+    fake = FakeClientset(deployment("a"))
     deployments = AppsV1(FencedRequester(fake.requester, lambda: False)).deployments("ns")
     assert deployments.get("a").metadata.name == "a"
     assert len(deployments.list().items) == 1

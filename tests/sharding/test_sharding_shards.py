@@ -64,7 +64,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.clientset = FakeClientset(clock=self.clock, versioned=True)
+        self.clientset = FakeClientset(clock=self.clock)
         self.stop = threading.Event()
         self.changes: list[int] = []
         self.told: list[str] = []

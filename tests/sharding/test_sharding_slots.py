@@ -22,7 +22,7 @@ RECORD = LeaderElectionRecord(holder_identity="a", lease_duration_seconds=15, ac
 
 @pytest.fixture
 def clientset() -> FakeClientset:
-    return FakeClientset(versioned=True)
+    return FakeClientset()
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_unlabelled_lease_is_found_after_the_first_attempt(clientset: FakeClient
 @pytest.mark.parametrize("name", ["foo", "foo-", "foo-x", "foo-01", "foo--1", "foo-1024", "foo-99999999999", "bar-1"])
 def test_other_leases_are_ignored(clientset: FakeClientset, slots: LeaseSlots, name: str) -> None:
     labels = {"sharding.clientgo/prefix": "foo"}
-    clientset.coordination_v1.leases("ns").create(lease(name, labels=labels, annotations={}))
+    clientset.tracker.add(lease(name, labels=labels, annotations={}))
     assert slots.read() == {}
 
 
@@ -93,12 +93,8 @@ def test_invalid_view_counts_as_owning_everything(
     built = lease("foo-1", labels={"sharding.clientgo/prefix": "foo"}, annotations=annotations)
     clientset.coordination_v1.leases("ns").create(built)
     assert slots.read()[1].view == frozenset({1})
-    clientset.coordination_v1.leases("ns").update(
-        replace(
-            built,
-            metadata=replace(built.metadata, annotations={"sharding.clientgo/view": "v1/0,1"}, resource_version=""),
-        )
-    )
+    annotations = {"sharding.clientgo/view": "v1/0,1"}
+    clientset.coordination_v1.leases("ns").patch("foo-1", {"metadata": {"annotations": annotations}})
     assert slots.read()[1].view == frozenset({0, 1})
 
 

@@ -131,7 +131,7 @@ def clear(server: Requester) -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize(("title", "calls"), read_scripts().items(), ids=read_scripts())
 def test_calls_have_the_same_outcome_on_a_server(server: Requester, title: str, calls: list[str]) -> None:
-    fake = FakeRequester(scheme=Scheme(ConfigMap, Foo), clock=FakeClock(auto=True), versioned=True, lifecycle=True)
+    fake = FakeRequester(scheme=Scheme(ConfigMap, Foo), clock=FakeClock(auto=True))
     try:
         expected = outcome(server, calls)
     finally:

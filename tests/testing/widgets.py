@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from clientgo.meta import ObjectMeta, api_type
+from clientgo.meta import ObjectMeta, ScaleSubresource, api_type
 from clientgo.typed.client import StatusClient
 from clientgo.typed.scale import ScaleClient
 
@@ -17,7 +17,7 @@ class WidgetStatus:
     ready: int = 0
 
 
-@api_type(group="shop.example.com", version="v1")
+@api_type(group="shop.example.com", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.ready"))
 @dataclass(frozen=True, slots=True)
 class Widget:
     metadata: ObjectMeta

@@ -44,9 +44,9 @@ def test_discovery_document_nested_too_deep_is_an_invalid_response() -> None:
 def test_a_fake_clientset_serves_the_kinds_it_knows() -> None:
     clientset = FakeClientset()
     discovery = clientset.discovery
-    assert discovery.version().git_version.endswith("-fake")
+    assert discovery.version().git_version.endswith("bundled")
     assert {"", "apps", "batch"} <= {group.name for group in discovery.groups()}
-    assert discovery.group("autoscaling").versions == ("v1", "v2")
+    assert discovery.group("autoscaling").versions == ("v2", "v1")
     served = {resource.name: resource for resource in discovery.resources("apps/v1")}
     assert (served["deployments"].kind, served["deployments"].namespaced) == ("Deployment", True)
     assert {"deletecollection", "update"} <= set(served["deployments"].verbs)

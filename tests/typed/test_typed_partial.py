@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.errors import BadRequest, Conflict
+from clientgo.errors import BadRequest, Conflict, Invalid
 from clientgo.meta import ObjectMeta, api_of, api_type, replace
 from clientgo.meta.codec import encode_value
 from clientgo.rest.request import Request
@@ -44,7 +44,7 @@ class Whole:
 
 def server(cls: Any) -> tuple[FakeRequester, StatusClient[Any]]:
     content = {"spec": {"names": [], "new": {"a": None}, "size": 1}, "status": {"size": 1, "new": 2}}
-    requester = FakeRequester(cls(ObjectMeta(name="other", namespace="n")), versioned=True, lifecycle=True)
+    requester = FakeRequester(cls(ObjectMeta(name="other", namespace="n")))
     meta = {"name": "x", "namespace": "n"}
     requester.tracker.add({"apiVersion": "example.com/v1", "kind": cls.__name__, "metadata": meta, **content})
     client: StatusClient[Any] = type("Client", (StatusClient,), {"kind": cls})(requester, "n")
@@ -87,7 +87,8 @@ def test_stale_partial_object_is_a_conflict() -> None:
 def test_partial_object_without_a_version_is_sent_as_it_is() -> None:
     requester = FakeRequester(Part(ObjectMeta(name="x", namespace="n"), Spec(1)))
     client: StatusClient[Any] = type("Client", (StatusClient,), {"kind": Part})(requester, "n")
-    client.update(Part(ObjectMeta(name="x", namespace="n"), Spec(2)))
+    with pytest.raises(Invalid, match="must be specified for an update"):
+        client.update(Part(ObjectMeta(name="x", namespace="n"), Spec(2)))
     assert [action.verb for action in requester.calls.actions] == ["update"]
 
 
@@ -107,11 +108,11 @@ def test_update_without_a_namespace_is_rejected_before_the_object_is_read() -> N
 
 
 def test_fake_stores_an_object_as_it_was_sent() -> None:
-    requester, wholes = server(Whole)
-    version = wholes.get("x").metadata.resource_version
+    requester, parts = server(Part)
+    version = parts.get("x").metadata.resource_version
     meta = {"name": "x", "namespace": "n", "resourceVersion": version}
-    sent = {"apiVersion": "example.com/v1", "kind": "Whole", "metadata": meta, "spec": {"new": [], "size": 0}}
-    request = Request(verb="update", resource=api_of(Whole).gvr, namespace="n", name="x", body=encode_value(sent))
+    sent = {"apiVersion": "example.com/v1", "kind": "Part", "metadata": meta, "spec": {"new": [], "size": 0}}
+    request = Request(verb="update", resource=api_of(Part).gvr, namespace="n", name="x", body=encode_value(sent))
     requester.do(request)
-    assert content(requester, Whole)["spec"] == {"new": [], "size": 0}
+    assert content(requester, Part)["spec"] == {"new": [], "size": 0}
     assert requester.calls.actions[-1].object.spec == Spec()

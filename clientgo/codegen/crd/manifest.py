@@ -12,7 +12,7 @@ from msgspec import to_builtins
 
 from clientgo.codegen.crd.dryrun import Definition, check_definition
 from clientgo.codegen.crd.schema import Schema, SchemaMaker
-from clientgo.codegen.inputs.apitypes import OwnKind
+from clientgo.codegen.inputs.apitypes import OwnKind, own_kind, with_storage
 from clientgo.codegen.model import non_empty
 from clientgo.codegen.problems import Problems
 from clientgo.meta.scheme import ApiType, Column, WebhookConversion
@@ -44,6 +44,13 @@ def crds(
         f"{group}_{plural}.yaml": ([definition.manifest], [kind.kind.source for kind in resources[group, plural]])
         for (group, plural), definition in definitions.items()
     }
+
+
+def definitions_of(classes: Iterable[type[Any]], problems: Problems) -> list[dict[str, Any]]:
+    """Return the definitions of the kinds of these dataclasses, which need not be all versions of each."""
+    kinds = with_storage(map(own_kind, classes))
+    files = crds(kinds, SchemaMaker(problems), problems)
+    return [documents[0] for documents, _ in files.values()]
 
 
 def whole_schema(maker: SchemaMaker, cls: type[Any]) -> Schema:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from clientgo.codegen.inputs.apichecks import check_api, read_methods
-from clientgo.codegen.model import Kind
+from clientgo.codegen.model import Kind, Method
 from clientgo.codegen.problems import Problems, place_of, shown
 from clientgo.meta.classes.check import faults, not_a_dataclass
 from clientgo.meta.scheme import ApiType, api_of
@@ -61,10 +61,15 @@ def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
     if not kinds:
         problems.at_module(source, 1, "no class has @api_type(group=, version=): decorate the kinds")
     for cls in kinds:
-        if _check_class(cls, problems):
+        if check_class(cls, problems):
             methods = tuple(read_methods(cls, problems))
-            kind = Kind(api=api_of(cls), class_name=cls.__name__, module=name, source=source, methods=methods)
-            yield OwnKind(kind, cls)
+            yield own_kind(cls, source, methods)
+
+
+def own_kind(cls: type[Any], source: str = "", methods: tuple[Method, ...] = ()) -> OwnKind:
+    """Return the kind of a class."""
+    kind = Kind(api=api_of(cls), class_name=cls.__name__, module=cls.__module__, source=source, methods=methods)
+    return OwnKind(kind, cls)
 
 
 def source_of(module: ModuleType) -> str:
@@ -124,7 +129,8 @@ def _marked(module: ModuleType) -> Iterator[type[Any]]:
             yield cls
 
 
-def _check_class(cls: type[Any], problems: Problems) -> bool:
+def check_class(cls: type[Any], problems: Problems) -> bool:
+    """Return whether a class can be described; errors go to `problems`."""
     for fault in faults(cls):
         if fault.field:
             problems.at_field(fault.cls, fault.field, fault.message)

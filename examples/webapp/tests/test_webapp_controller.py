@@ -32,7 +32,11 @@ def roll_out(client: FakeClient, ready: int) -> None:
     """Write the status that the Deployment has with so many new pods."""
     pods = client.get(Deployment, NAME)
     status = DeploymentStatus(
-        observed_generation=pods.metadata.generation, replicas=2, updated_replicas=ready, available_replicas=ready
+        observed_generation=pods.metadata.generation,
+        replicas=2,
+        updated_replicas=ready,
+        ready_replicas=ready,
+        available_replicas=ready,
     )
     client.update_status(replace(pods, status=status))
 

@@ -97,6 +97,15 @@ def relabelled(cls: Any, raw: dict[str, Any]) -> Any:
     return {name: part for name, part in after.items() if name != "metadata"}
 
 
+def as_stored(value: Any) -> Any:
+    """Return a value as servers store it: whole numbers that an integer holds have no fraction."""
+    if isinstance(value, dict):
+        return {name: as_stored(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [as_stored(part) for part in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**63 else value
+
+
 @pytest.mark.parametrize("kind", ["Chest", "Full"])
 @pytest.mark.parametrize(
     ("field", "value"),
@@ -105,7 +114,7 @@ def relabelled(cls: Any, raw: dict[str, Any]) -> Any:
 def test_value_survives_the_update_of_a_label(kinds: Any, kind: str, field: str, value: Any) -> None:
     raw = stored(kind, spec={field: value})
     after = relabelled(getattr(kinds, kind), raw)
-    assert same_text(after["spec"], raw["spec"])
+    assert same_text(after["spec"], as_stored(raw["spec"]))
 
 
 @pytest.mark.parametrize("kind", ["Open", "Half"])
@@ -113,7 +122,7 @@ def test_value_survives_the_update_of_a_label(kinds: Any, kind: str, field: str,
 def test_fields_of_an_open_root_survive_the_update_of_a_label(kinds: Any, kind: str, spec: Any) -> None:
     raw = stored(kind, spec=spec, status={"ready": None}, data=[{"k": {}}], other=1.0)
     after = relabelled(getattr(kinds, kind), raw)
-    assert same_text(after, {name: part for name, part in raw.items() if name != "metadata"})
+    assert same_text(after, as_stored({name: part for name, part in raw.items() if name != "metadata"}))
 
 
 def test_spec_and_status_of_an_open_root_can_be_read_and_changed(kinds: Any) -> None:

@@ -175,5 +175,5 @@ def test_any_text_in_place_of_a_time_is_written_back(text: str) -> None:
 
 def test_written_built_in_object_must_fit_its_class() -> None:
     client = FakeClient(Secret(metadata=ObjectMeta(name="x", namespace="n")))
-    with pytest.raises(Invalid, match="Invalid base64"):
+    with pytest.raises(Invalid, match="illegal base64"):
         client.patch(client.get(Secret, ObjectName("n", "x")), {"data": {"a": "?"}})

@@ -1,0 +1,63 @@
+"""CustomResourceDefinitions of the kinds that a fake serves: those of their classes, or ones that accept everything."""
+
+from collections.abc import Sequence
+from dataclasses import is_dataclass
+from functools import lru_cache
+from typing import Any
+
+from msgspec import to_builtins
+
+from clientgo.codegen.crd.manifest import definitions_of
+from clientgo.codegen.problems import Problems
+from clientgo.meta.classes.check import faults
+from clientgo.meta.scheme import ApiType, api_of
+
+Object = dict[str, Any]
+
+_KEPT = 1024
+
+
+@lru_cache(_KEPT)  # shared by all fakes of a program, and with them what the server derives from it
+def definition_of(classes: tuple[type[Any], ...]) -> Object:
+    """Return the definition of a kind by its classes, one for each version.
+
+    It accepts everything if a class has no definition of its own, such as that of an `Unstructured` kind.
+    """
+    apis = [api_of(cls) for cls in classes]
+    if all(map(_is_described, classes)):
+        problems = Problems()
+        definitions = definitions_of(classes, problems)
+        if not list(problems):
+            return definitions[0]
+    return open_definition(apis)
+
+
+def _subresources(api: ApiType) -> Object:
+    status: Object = {"status": {}} if api.status else {}
+    return status | ({"scale": to_builtins(api.scale)} if api.scale is not None else {})
+
+
+def _is_described(cls: type[Any]) -> bool:
+    api = api_of(cls)
+    return is_dataclass(cls) and api.crd and not api.partial and next(faults(cls), None) is None
+
+
+def open_definition(apis: Sequence[ApiType]) -> Object:
+    """Return a definition that accepts everything."""
+    first = apis[0]
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    versions = [
+        {
+            "name": api.version,
+            "served": True,
+            "storage": api is first,
+            "schema": {"openAPIV3Schema": anything},
+            "subresources": _subresources(api),
+        }
+        for api in apis
+    ]
+    names = {"kind": first.kind, "plural": first.plural, "singular": first.singular}
+    return {
+        "metadata": {"name": f"{first.plural}.{first.group}"},
+        "spec": {"group": first.group, "names": names, "scope": first.scope, "versions": versions},
+    }
