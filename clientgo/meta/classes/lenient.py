@@ -25,8 +25,8 @@ from clientgo.meta.jsonvalues import Json, decode_hook, is_among, step_text
 from clientgo.meta.objects import MicroTime, UnknownNumber, UnknownTime, UnknownValue
 from clientgo.meta.quantities import ParsedQuantity, is_quantity, quantity_fields
 
-Reader = Callable[[Json, str, bool], Any]
-"""Converts a JSON value at a path, such as `$.spec`; if it is only part of the whole, fields may be missing."""
+Reader = Callable[[Json, str], Any]
+"""Converts a JSON value at a path, such as `$.spec`."""
 
 _ABSENT: Any = object()
 
@@ -44,16 +44,7 @@ def construct(cls: type, content: Json) -> Any:
     Raises:
         Misfit: it does not fit the class, or the class rejects it.
     """
-    return _of_class(cls)(content, "$", True)
-
-
-def check_types(cls: type, content: Json) -> None:
-    """Check the types of the fields that there are; required ones may be missing, and the class is not asked.
-
-    Raises:
-        Misfit: a value does not fit its annotation.
-    """
-    _of_class(cls)(content, "$", False)
+    return _of_class(cls)(content, "$")
 
 
 def _reader(hint: Any, *, texts: bool) -> Reader:
@@ -69,9 +60,9 @@ def _bare_reader(hint: Any, *, texts: bool) -> Reader | None:
     """Return the reader of a type without wrappers; None for a scalar."""
     origin, args = get_origin(hint), get_args(hint)
     if hint in (Any, object):
-        return lambda value, path, complete: value
+        return lambda value, path: value
     if has_fields(hint):
-        return lambda value, path, complete: _of_class(hint)(value, path, complete)  # a built-in class may be recursive
+        return lambda value, path: _of_class(hint)(value, path)  # a built-in class may be recursive
     if origin is Literal:
         return _of_values(args)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
@@ -89,16 +80,15 @@ def _allows_null(hint: Any) -> bool:
 
 
 def _nullable(read: Reader) -> Reader:
-    return lambda value, path, complete: None if value is None else read(value, path, complete)
+    return lambda value, path: None if value is None else read(value, path)
 
 
 def _of_scalar(hint: Any, *, texts: bool) -> Reader:
-    def read(value: Json, path: str, complete: bool) -> Any:
+    def read(value: Json, path: str) -> Any:
         try:
             scalar = msgspec.convert(value, hint, dec_hook=decode_hook)
         except (msgspec.ValidationError, ValueError) as error:
-            # In the check of types: a server rejects such a value in a built-in type.
-            unknown_value = _kept(value, unwrap(hint)[0], texts=texts) if complete or texts else None
+            unknown_value = _kept(value, unwrap(hint)[0], texts=texts)
             if unknown_value is None:
                 raise Misfit(text_of(error), path) from error
             return unknown_value
@@ -137,7 +127,7 @@ _NO_LINES = str.maketrans("", "", "\r\n")
 def _of_values(values: tuple[Any, ...]) -> Reader:
     kinds = tuple({type(value) for value in values})
 
-    def read(value: Json, path: str, complete: bool) -> Any:
+    def read(value: Json, path: str) -> Any:
         return value if is_among(value, values) else _unknown(value, kinds, path)
 
     return read
@@ -147,7 +137,7 @@ def _of_enum(cls: type[enum.Enum]) -> Reader:
     values = [member.value for member in cls]
     kinds = tuple({type(value) for value in values})
 
-    def read(value: Json, path: str, complete: bool) -> Any:
+    def read(value: Json, path: str) -> Any:
         if type(value) not in kinds:
             return _unknown(value, kinds, path)
         try:
@@ -167,21 +157,19 @@ def _unknown(value: Json, kinds: tuple[type, ...], path: str) -> Any:
 
 
 def _of_items(kind: Callable[[Iterator[Any]], Any], read: Reader) -> Reader:
-    def read_all(value: Json, path: str, complete: bool) -> Any:
+    def read_all(value: Json, path: str) -> Any:
         if not isinstance(value, list):
             raise Misfit(f"expected an array, got {value!r:.100}", path)
-        return kind(read(item, f"{path}[{index}]", complete) for index, item in enumerate(value))
+        return kind(read(item, f"{path}[{index}]") for index, item in enumerate(value))
 
     return read_all
 
 
 def _of_entries(nulls: bool, read: Reader) -> Reader:
-    def read_all(value: Json, path: str, complete: bool) -> Any:
+    def read_all(value: Json, path: str) -> Any:
         if not isinstance(value, dict):
             raise Misfit(f"expected an object, got {value!r:.100}", path)
-        return {
-            key: read(item, path + step_text(key), complete) for key, item in value.items() if nulls or item is not None
-        }
+        return {key: read(item, path + step_text(key)) for key, item in value.items() if nulls or item is not None}
 
     return read_all
 
@@ -201,20 +189,20 @@ def _of_class(cls: type) -> Reader:
     fields = tuple(_fields(cls))
     make = _make_struct if issubclass(cls, msgspec.Struct) else _make_dataclass
 
-    def read(content: Json, path: str, complete: bool) -> Any:
+    def read(content: Json, path: str) -> Any:
         if not isinstance(content, dict):
             raise Misfit(f"expected an object, got {content!r:.100}", path)
         attributes: dict[str, Any] = {}
         for field in fields:
             value = content.get(field.json_name, _ABSENT)
             if value is not _ABSENT and (value is not None or field.nulls):
-                attributes[field.name] = field.read(value, f"{path}.{field.json_name}", complete)
+                attributes[field.name] = field.read(value, f"{path}.{field.json_name}")
             elif field.default is not None:
                 attributes[field.name] = field.default()
-            elif complete:
+            else:
                 raise Misfit(f"the required field `{field.json_name}` is missing", path)
         try:
-            return make(cls, attributes) if complete else None
+            return make(cls, attributes)
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -272,4 +260,4 @@ def _of_quantity(read: Reader, numbers: Any) -> Reader:
         is_number = isinstance(value, numbers) and not isinstance(value, bool)
         return str(ParsedQuantity(value)) if is_number else value
 
-    return lambda value, path, complete: read(convert(value), path, complete)
+    return lambda value, path: read(convert(value), path)
