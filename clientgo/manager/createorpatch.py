@@ -140,7 +140,10 @@ def _with_status(client: Client, created: T, desired: T) -> T:
 
 
 def _of(obj: ApiObject, patch: dict[str, Any]) -> dict[str, Any]:
-    """Return the patch for this object only: the server rejects it for another one, created under the name since."""
+    """Return the patch for this object only: the server rejects it for another one, created under the name since.
+
+    Only of the status of a custom kind it ignores the uid, as all metadata.
+    """
     uid = obj.metadata.uid
     return {**patch, "metadata": {**patch.get("metadata", {}), "uid": uid}} if uid else patch
 
