@@ -113,13 +113,13 @@ class Internal:
         who = FieldManager(self._manager, "Update", resource.api_version, "status")
         kind, now = managed_type(resource, "status"), timestamp(self.state.clock)
         identity = (who.name, who.operation, who.api_version, who.subresource)
-        own = [each for each in entries if tuple(each.get(field) for field in _IDENTITY) == identity]
-        other_entries = [each for each in entries if each not in own]
+        matching = [each for each in entries if tuple(each.get(field) for field in _IDENTITY) == identity]
+        other_entries = [each for each in entries if each not in matching]
         is_shared = any("f:status" in each.get("fieldsV1", {}) for each in other_entries)
-        if not entries or is_shared or (is_described and (own or "annotations" in old["metadata"])):
+        if not entries or is_shared or (is_described and (matching or "annotations" in old["metadata"])):
             return after_update(entries, old, new, who, kind, time=now)
         # No other manager has a field of the status, so that this one has all that it ever changed.
-        owned: Object = own[0]["fieldsV1"] if own else {}
+        owned: Object = matching[0]["fieldsV1"] if matching else {}
         before, after = old.get("status") or {}, new["status"]
         changed = {
             field: value
@@ -127,8 +127,8 @@ class Internal:
             if before.get(field) != value or f"f:{field}" in owned.get("f:status", {})
         }
         described = {"annotations": new["metadata"]["annotations"]} if is_described else {}
-        made = first_entries({"metadata": described, "status": changed}, who, kind, time=now)
-        return sort([*other_entries, *({**each, "fieldsV1": {**owned, **each["fieldsV1"]}} for each in made)])
+        first = first_entries({"metadata": described, "status": changed}, who, kind, time=now)
+        return sort([*other_entries, *({**each, "fieldsV1": {**owned, **each["fieldsV1"]}} for each in first)])
 
     def _resource(self, key: Key, namespace: str, name: str) -> Resource:
         """Return the resource of an object in its stored version, which no webhook has to convert."""

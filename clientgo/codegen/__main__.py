@@ -19,10 +19,10 @@ from clientgo.codegen.problems import Problems
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Generate or verify, and return the exit code; nothing is written if any input has an error."""
-    given = sys.argv[1:] if arguments is None else arguments
-    config = options_parser().parse(given).config
+    words = sys.argv[1:] if arguments is None else arguments
+    config = options_parser().parse(words).config
     try:
-        outputs = [[*output, *given] for output in read_config(config)] if config is not None else [given]
+        outputs = [[*output, *words] for output in read_config(config)] if config is not None else [words]
     except CodegenConfigError as error:
         return complain([str(error)])
     return _run(options_of(config, outputs))

@@ -154,9 +154,11 @@ class FakeServer:
         if not kind or not api_version:
             raise ValueError("an object given as a dict must have apiVersion and kind")
         group, _, version = api_version.rpartition("/")
-        known = cls if "__api_type__" in vars(cls) else self._scheme.class_of(GroupVersionKind(group, version, kind))
-        if known is not None:
-            self._serve_class(known)
+        known_class = (
+            cls if "__api_type__" in vars(cls) else self._scheme.class_of(GroupVersionKind(group, version, kind))
+        )
+        if known_class is not None:
+            self._serve_class(known_class)
             return
         gvr = GroupVersionResource(group, version, plural_of(kind.lower()))
         if gvr not in self._served:

@@ -216,10 +216,10 @@ def test_object_created_under_the_name_in_the_meantime_is_not_patched(obj: Any, 
     client = FakeClient(obj)
     read = client.list(type(obj))[0]
 
-    def change(found: Any) -> Any:
-        client.delete(found)
-        client.create(replace(found, metadata=ObjectMeta(name="a", namespace="ns")))
-        return desired(found)
+    def change(live: Any) -> Any:
+        client.delete(live)
+        client.create(replace(live, metadata=ObjectMeta(name="a", namespace="ns")))
+        return desired(live)
 
     with pytest.raises(Invalid, match=r"metadata.uid: .*field is immutable"):
         create_or_patch(client, read, change)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clientgo.kubernetes.types.core_v1 import Event, ObjectReference, Pod
+from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference, Pod
 from clientgo.meta import ObjectMeta, Scheme
 from clientgo.record import EventBroadcaster, FakeRecorder, sink_for
 from clientgo.record.sinks import CoreEventClient
@@ -25,7 +25,7 @@ def test_series_are_stored_as_core_events_with_action_and_related_object() -> No
     (stored,) = CoreEventClient(requester, "baz").list().items
     assert (stored.message, stored.action, stored.related) == ("4 replicas", "Scaling", NODE)
     assert (stored.reporting_component, stored.reporting_instance) == ("sample-controller", "sample-controller-h")
-    assert (stored.count, stored.source, stored.series and stored.series.count) == (None, None, 2)
+    assert (stored.count, stored.source, stored.series and stored.series.count) == (None, EventSource(), 2)
 
 
 @pytest.mark.feature("B-EV-04", "C-07")

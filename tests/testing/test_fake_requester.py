@@ -252,9 +252,9 @@ def test_added_object_keeps_what_it_was_given_except_its_version(fake: FakeReque
     )  # fmt: skip
     fake.tracker.add(Widget(meta, WidgetSpec(1), WidgetStatus(9)))
     stored = Widgets(fake, "ns").get("a")
-    kept = replace(meta, resource_version=stored.metadata.resource_version)
-    kept = replace(kept, creation_timestamp=stored.metadata.creation_timestamp)
-    assert stored == Widget(kept, WidgetSpec(1), WidgetStatus(9))
+    expected = replace(meta, resource_version=stored.metadata.resource_version)
+    expected = replace(expected, creation_timestamp=stored.metadata.creation_timestamp)
+    assert stored == Widget(expected, WidgetSpec(1), WidgetStatus(9))
     assert fake.actions[1:] == []
 
 

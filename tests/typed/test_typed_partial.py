@@ -108,8 +108,8 @@ def test_update_without_a_namespace_is_rejected_before_the_object_is_read() -> N
 
 
 def test_fake_stores_an_object_as_it_was_sent() -> None:
-    requester, parts = server(Part)
-    version = parts.get("x").metadata.resource_version
+    requester, client = server(Part)
+    version = client.get("x").metadata.resource_version
     meta = {"name": "x", "namespace": "n", "resourceVersion": version}
     sent = {"apiVersion": "example.com/v1", "kind": "Part", "metadata": meta, "spec": {"new": [], "size": 0}}
     request = Request(verb="update", resource=api_of(Part).gvr, namespace="n", name="x", body=encode_value(sent))

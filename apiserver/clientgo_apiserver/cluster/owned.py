@@ -42,7 +42,7 @@ def topmost_controller(
     return workload
 
 
-Listener = Callable[[Object | None, Object | None, Object | None], None]
+ChangeListener = Callable[[Object | None, Object | None, Object | None], None]
 
 
 class Owned:
@@ -55,7 +55,7 @@ class Owned:
         self._store = store
         self._by_uid: defaultdict[tuple[Key, str], set[Name]] = defaultdict(set)
         self._orphans: defaultdict[tuple[Key, str], set[Name]] = defaultdict(set)
-        self._listeners: dict[Key, dict[str, Listener]] = {}
+        self._listeners: dict[Key, dict[str, ChangeListener]] = {}
         self.waiting: set[Name] = set()
         """Pods that the scheduler has rejected, or that wait for another one."""
         store.subscribe(self._changed, CONTROLLED)
@@ -81,7 +81,7 @@ class Owned:
     def _stored(self, key: Key, names: "set[Name] | tuple[()]") -> list[Object]:
         return [obj for name in sorted(names) if (obj := self._store.get(key, *name)) is not None]
 
-    def follow(self, key: Key, kind: str, listener: Listener) -> None:
+    def follow(self, key: Key, kind: str, listener: ChangeListener) -> None:
         """Call `listener` after each change of an object of that key, of which a `kind` is or was the controller.
 
         It is called with the reference to the controller, and with None for changes of objects without one.

@@ -2,10 +2,10 @@
 
 from clientgo_apiserver import names
 from clientgo_apiserver.apiextensions.structural import whole_numbers
+from clientgo_apiserver.gotypes.decoding import decode, message_of
 from clientgo_apiserver.handlers.writes import Write, as_stored, decode_metadata, decode_object
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.defaults.types import complete
 from clientgo_apiserver.registry.metadata import timestamp
 from clientgo_apiserver.resources import Object, Resource

@@ -26,7 +26,7 @@ _VERSION = re.compile(r"spec\.versions\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class CheckedDefinition:
     """A definition as it will be written, and the classes that it was made from."""
 
     manifest: dict[str, Any]
@@ -38,7 +38,7 @@ class Definition:
     """Hand-written file of the manifest, of which only the schemas of these classes are generated."""
 
 
-def check_definition(definition: Definition, problems: Problems) -> None:
+def check_definition(definition: CheckedDefinition, problems: Problems) -> None:
     """Report what an API server has against a definition."""
     try:
         server = _server()
@@ -65,16 +65,16 @@ def _server() -> MemoryServer:
     return server_factory().in_memory(SYSTEM_CLOCK)
 
 
-def _report(definition: Definition, field: str, message: str, problems: Problems) -> None:
-    place, version = SCHEMA.match(field), _VERSION.match(field)
+def _report(definition: CheckedDefinition, field: str, message: str, problems: Problems) -> None:
+    schema, version = SCHEMA.match(field), _VERSION.match(field)
     index = int(version[1]) if version else 0
     owner = definition.classes.get(index) if version else definition.common
-    if owner is None or (definition.file and not place):
+    if owner is None or (definition.file and not schema):
         problems.at_module(definition.file, 0, f"{field}: {message}".removeprefix(": "))
         return
     versions = definition.manifest["spec"]["versions"]
     text = explained(field, message, versions[index].get("schema", {}).get("openAPIV3Schema", {}))
-    cls, name = _class_at(owner, path_of(place[2]) if place else ())
+    cls, name = _class_at(owner, path_of(schema[2]) if schema else ())
     if name:
         problems.at_field(cls, name, text)
     else:

@@ -73,12 +73,12 @@ def path_of(steps: str) -> SchemaPath:
 
 def explained(field: str, message: str, schema: Schema) -> str:
     """Return the error of a field in its own terms, with a hint if there is one; `schema` is that of the version."""
-    place = SCHEMA.match(field)
-    rest = field[place.end() :] if place else _OPTION.sub("", field, count=1)
-    option = _RULE_INDEX.sub("", rest) if rest else "".join(_COLLECTION.findall(field))
+    at = SCHEMA.match(field)
+    keyword = field[at.end() :] if at else _OPTION.sub("", field, count=1)
+    option = _RULE_INDEX.sub("", keyword) if keyword else "".join(_COLLECTION.findall(field))
     text = f"{_named(option)}: {_in_own_terms(message)}".removeprefix(": ")
     if _COST in message or _ADVICE in message:
-        return f"{text}: {_limits_hint(schema, path_of(place[2]) if place else ())}"
+        return f"{text}: {_limits_hint(schema, path_of(at[2]) if at else ())}"
     hint = next((hint for part, hint in _HINTS.items() if part in f"{field}: {message}"), "")
     return f"{text}: {hint}" if hint else text
 
@@ -91,7 +91,7 @@ def _in_own_terms(message: str) -> str:
             if "Rule" in value or end > _LONGEST_VALUE:
                 message = f"{_VALUE}{json.dumps(value.get('Rule', '...'))}{message[end:]}"
     message = _SOURCE.sub("", message.partition(_ADVICE)[0])
-    message = SCHEMA.sub(lambda place: _dotted(path_of(place[2])), message)
+    message = SCHEMA.sub(lambda match: _dotted(path_of(match[2])), message)
     return _EXTENSION.sub(lambda word: _named(word[0]), message)
 
 
@@ -101,8 +101,8 @@ def _named(keyword: str) -> str:
         lambda word: word[0] if word[0][0] == "[" else snake(word[0].replace("-", "_")),
         keyword.removeprefix("x-kubernetes-"),
     )
-    for long, own in _OWN_NAMES.items():
-        name = name.replace(long, own)
+    for long, short in _OWN_NAMES.items():
+        name = name.replace(long, short)
     return name
 
 

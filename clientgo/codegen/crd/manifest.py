@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from clientgo.codegen.crd.dryrun import Definition, check_definition
+from clientgo.codegen.crd.dryrun import CheckedDefinition, check_definition
 from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind, own_kind, with_storage
 from clientgo.codegen.model import non_empty
@@ -63,12 +63,12 @@ def whole_schema(maker: SchemaMaker, cls: type[Any]) -> Schema:
     return copied
 
 
-def _definition(members: list[OwnKind], maker: SchemaMaker, problems: Problems) -> Definition:
+def _definition(members: list[OwnKind], maker: SchemaMaker, problems: Problems) -> CheckedDefinition:
     stored = next((member for member in members if member.kind.api.storage), members[0])
     members = sorted(members, key=lambda member: member.kind.api.version)
     versions = [_version(member, maker, problems) for member in members]
     classes = {index: member.cls for index, member in enumerate(members)}
-    return Definition(_manifest(stored.kind.api, versions), classes, stored.cls)
+    return CheckedDefinition(_manifest(stored.kind.api, versions), classes, stored.cls)
 
 
 def _manifest(stored: ApiType, versions: list[dict[str, Any]]) -> dict[str, Any]:

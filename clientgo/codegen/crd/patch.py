@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from clientgo.codegen.crd.dryrun import Definition, check_definition
+from clientgo.codegen.crd.dryrun import CheckedDefinition, check_definition
 from clientgo.codegen.crd.manifest import whole_schema
 from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind
@@ -36,11 +36,11 @@ def _patched(path: Path, kinds: Sequence[OwnKind], maker: SchemaMaker, problems:
     except InvalidYAML as error:
         problems.at_module(str(path), error.line, f"invalid YAML: {error}")
         return ""
-    found = [list(_places(document, kinds)) for document in documents]
-    if not any(found):
+    by_document = [list(_places(document, kinds)) for document in documents]
+    if not any(by_document):
         problems.at_module(str(path), 1, "no kind of the input found: give its module with --input-module")
     # From last to first, so that the positions of earlier ones stay valid.
-    for _, kind, version in reversed([occurrence for occurrences in found for occurrence in occurrences]):
+    for _, kind, version in reversed([occurrence for occurrences in by_document for occurrence in occurrences]):
         parent = _value(version, "schema")
         schema = _value(parent, _KEY)
         if not isinstance(parent, yaml.MappingNode) or schema is None:
@@ -48,10 +48,10 @@ def _patched(path: Path, kinds: Sequence[OwnKind], maker: SchemaMaker, problems:
             problems.at_module(str(path), line, "the version has no schema: add `schema: {openAPIV3Schema: {}}` here")
             continue
         text = _replaced(text, parent, schema, whole_schema(maker, kind.cls))
-    for manifest, occurrences in zip(read_yaml(text), found, strict=True):
+    for manifest, occurrences in zip(read_yaml(text), by_document, strict=True):
         classes = {index: kind.cls for index, kind, _ in occurrences}
         if classes and not problems:
-            check_definition(Definition(manifest, classes, next(iter(classes.values())), str(path)), problems)
+            check_definition(CheckedDefinition(manifest, classes, next(iter(classes.values())), str(path)), problems)
     return text
 
 

@@ -87,7 +87,7 @@ def rule(text: str, **more: Any) -> Meta:
 
 
 @pytest.mark.parametrize(
-    ("hint", "place", "expected"),
+    ("hint", "position", "expected"),
     [
         pytest.param(
             tuple[Number, ...],
@@ -205,8 +205,8 @@ def rule(text: str, **more: Any) -> Meta:
     ],
 )  # fmt: skip
 @pytest.mark.feature("D-72")
-def test_cause_is_reported_once_at_its_field_with_the_fix(hint: Any, place: str, expected: str) -> None:
-    assert reported_problems(hint) == [f"{place}: {expected}"]
+def test_cause_is_reported_once_at_its_field_with_the_fix(hint: Any, position: str, expected: str) -> None:
+    assert reported_problems(hint) == [f"{position}: {expected}"]
 
 
 @pytest.mark.parametrize(
@@ -282,8 +282,8 @@ def test_rules_over_the_total_cost_limit_are_reported_at_the_class_and_the_expen
     part = Annotated[tuple[Short, ...], Meta(list_type="map", list_map_keys=("name",), max_items=300_000)]
     many = make_dataclass("Many", [(f"part{number}", part) for number in range(12)], frozen=True)
 
-    whole, contribution = reported_problems(many)
-    assert whole.startswith("Foo: Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3")
+    total, contribution = reported_problems(many)
+    assert total.startswith("Foo: Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3")
     assert contribution.startswith("Short.text: rule: Forbidden: contributed to estimated rule cost total")
 
 
