@@ -1,4 +1,3 @@
 #!/usr/bin/env bash
 set -euo pipefail && cd "$(dirname "${BASH_SOURCE[0]}")/.."
-"${PYTHON:-python3}" -m hack.library_types --verify
-exec "${PYTHON:-python3}" -m clientgo.codegen --config hack/codegen.yaml --verify "$@"
+"${PYTHON:-python3}" -m hack.library_types --verify && exec "${PYTHON:-python3}" -m clientgo.codegen --config hack/codegen.yaml --verify "$@"

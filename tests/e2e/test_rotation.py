@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ def test_a_renewed_client_certificate_is_picked_up(pod: Pod) -> None:
     pod.syncs_another_foo()
     trail = writes(pod.folder / "audit.log")
     writers = [write.user for write in trail if write.foo and not write.user.startswith("system:")]
-    assert writers == ["first", "first", "second", "second"]
+    assert [user for user, _ in groupby(writers)] == ["first", "second"]
 
 
 def test_a_replaced_authority_is_picked_up(pod: Pod) -> None:

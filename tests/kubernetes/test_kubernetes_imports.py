@@ -33,7 +33,7 @@ def test_a_lease_needs_no_pods() -> None:
 
 def test_an_event_recorder_does_not_load_all_of_the_core_group() -> None:
     loaded = loaded_by("import clientgo.record.recorder, clientgo.record.broadcaster, clientgo.record.sinks")
-    assert loaded == {"types.core_events", "types.events_v1", "types.shared"}
+    assert loaded == {"types.core_events", "types.shared"}
 
 
 def test_the_clientset_imports_a_group_on_first_use() -> None:
