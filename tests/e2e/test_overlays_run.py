@@ -126,12 +126,14 @@ def test_set_up_syncs_foos_with_the_rights_it_has_and_asks_for_no_other(cluster:
     cluster.foos.foos(NAMESPACE).create(foo("here"))
     pod = cluster.pod()
     try:
-        cluster.follows(NAMESPACE, "here")
         if cluster.overlay == "namespaced":
+            cluster.follows(NAMESPACE, "here")
             with pytest.raises(NotFound):
                 cluster.kube.apps_v1.deployments("default").get("elsewhere")
-        else:
+        else:  # where the controller runs, Pod Security rejects the pods of a Foo
             cluster.follows("default", "elsewhere")
+            cluster.wait_until(lambda: cluster.foos.foos(NAMESPACE).get("here").status.available_replicas == 0)
+            assert cluster.kube.apps_v1.deployments(NAMESPACE).get("here").status.available_replicas is None
         leases = cluster.leases()
         assert leases
         assert leases <= LEASES[cluster.overlay]
