@@ -5,6 +5,7 @@ An image of a controller contains no server, and another distribution can provid
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
@@ -241,6 +242,7 @@ def command(name: str, distribution: str) -> Command:
     return cast(Command, _provided(COMMANDS, name, f"the command {name}", distribution))
 
 
+@cache  # it looks for distributions
 def server_factory() -> ServerFactory:
     """Return the constructors of the bundled server.
 

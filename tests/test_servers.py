@@ -18,6 +18,7 @@ INSTALL = INSTALL_BESIDE.format("clientgo-apiserver")
 
 @pytest.fixture
 def no_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: TID251  # the interpreter's list of distributions
+    server_factory.cache_clear()
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
 
 
@@ -50,6 +51,7 @@ def test_existing_cluster_needs_no_server() -> None:
 def test_missing_requirement_of_the_server_is_named(
     monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # as above
 ) -> None:
+    server_factory.cache_clear()
     broken = EntryPoint("bundled", "nowhere.to.be:found", "clientgo.servers")
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: (broken,))
     with pytest.raises(NotInstalled, match=f"the API server lacks nowhere: {INSTALL[:11]}"):

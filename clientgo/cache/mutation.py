@@ -46,8 +46,8 @@ class MutationCache(Generic[T]):
     reached, and the stored object last. It returns the newer of both states, unless it is that of a deleted object.
     Invariant: a state or deletion is removed only after the store includes it (or after `ttl`, beyond `size`, or if the
     server was restored from a backup), and a deletion is kept before the state that it ends is removed. So a read that
-    finds neither reads a store that includes the write, whatever changes in between. Lists and index reads follow the
-    same order for every name.
+    finds neither reads a store that includes the write, even if others change in between. Lists and index reads follow
+    the same order for every name.
 
     - A state leaves when the store has the object at its version or a newer one, when the store has reached this
       version, or when the store's object is deleted.

@@ -8,7 +8,6 @@ operator wait. It returns once the operator has not written for the settle time.
 import json
 import random
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from clientgo.perturb.elections import Elections, only_renew
@@ -39,8 +38,6 @@ A correct operator whose cache shows a deleted owner creates a child, which is c
 
 MAX_WRITES, MAX_ACTIONS = 150, 5_000
 """Writes of the operator, and all actions, in one step, after which it will not become quiet."""
-
-_factory = cache(server_factory)  # it looks for distributions each time
 
 
 class Perturbation:
@@ -95,10 +92,10 @@ class World:
         variant: int = 0,
         on_change: Callable[["World", ObjectChange], None] | None = None,
     ) -> None:
-        """`variant` other than 0 has other times, versions and generated names: what differs then, is no result."""
+        """Create a world; a `variant` other than 0 has other times, versions and names, which are not results."""
         random.seed(variant)
         self.time = WorldTime(program.epoch() + variant * 100_061.0)
-        self.server = _factory().in_memory(self.time)
+        self.server = server_factory().in_memory(self.time)
         self.perturbation = perturbation if perturbation is not None else Perturbation()
         self.settle, self._on_change, self._elections = settle, on_change, Elections()
         self.pace, self.step = program.pace(), -1

@@ -19,7 +19,7 @@ class EventRecorder(Protocol):
 
     `obj` is an API object or an `ObjectReference`; `event_type` is "Normal" or "Warning"; `reason` is one CamelCase
     word for machines, `message` a sentence for people. An `action` makes it an event as of events.k8s.io/v1: equal ones
-    are a series, whatever their messages. `related` is a second object. A subclass has to define `eventf` only.
+    are a series, also with different messages. `related` is a second object. A subclass has to define `eventf` only.
     """
 
     def event(

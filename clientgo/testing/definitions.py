@@ -5,9 +5,7 @@ from dataclasses import is_dataclass
 from functools import lru_cache
 from typing import Any
 
-from msgspec import to_builtins
-
-from clientgo.codegen.crd.manifest import definitions_of
+from clientgo.codegen.crd.manifest import definitions_of, subresources_of
 from clientgo.codegen.problems import Problems
 from clientgo.meta.classes.check import faults
 from clientgo.meta.scheme import ApiType, api_of
@@ -27,14 +25,9 @@ def definition_of(classes: tuple[type[Any], ...]) -> Object:
     if all(map(_is_described, classes)):
         problems = Problems()
         definitions = definitions_of(classes, problems)
-        if not list(problems):
+        if not problems:
             return definitions[0]
     return open_definition(apis)
-
-
-def _subresources(api: ApiType) -> Object:
-    status: Object = {"status": {}} if api.status else {}
-    return status | ({"scale": to_builtins(api.scale)} if api.scale is not None else {})
 
 
 def _is_described(cls: type[Any]) -> bool:
@@ -52,7 +45,7 @@ def open_definition(apis: Sequence[ApiType]) -> Object:
             "served": True,
             "storage": api is first,
             "schema": {"openAPIV3Schema": anything},
-            "subresources": _subresources(api),
+            "subresources": subresources_of(api),
         }
         for api in apis
     ]

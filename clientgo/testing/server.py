@@ -25,7 +25,6 @@ from clientgo.testing.definitions import definition_of, open_definition
 
 Object = dict[str, Any]
 
-_factory = cache(server_factory)  # it looks for distributions each time
 _decode = msgspec.json.Decoder(RawEvent).decode
 
 
@@ -42,7 +41,7 @@ class FakeServer:
         self._scheme = scheme
         self._changed = threading.Condition()
         # Below: guarded by _changed.
-        self._server = _factory().in_memory(clock, bare=True)
+        self._server = server_factory().in_memory(clock, bare=True)
         self._served: set[GroupVersionResource] = set()
         self._defined: set[GroupVersionResource] = set()  # by their classes
         self._guessed: dict[GroupVersionResource, ApiType] = {}

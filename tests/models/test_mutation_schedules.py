@@ -147,7 +147,7 @@ def a_handler_that_reads(code: Copies) -> Program:
 
 
 def two_writers(code: Copies) -> Program:
-    """The later of two responses is read, in whatever order they arrive."""
+    """The later of two responses is read, in any order of arrival."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         bench = Bench(code, scheduler)

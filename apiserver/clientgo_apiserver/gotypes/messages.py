@@ -74,7 +74,7 @@ class Message:
 
 
 class _Kind(NamedTuple):
-    """What the Go type of a field stands for: a list, a map or one value, and the message or scalar type of an item."""
+    """Shape of the Go type of a field: a list, a map or one value, and the message or scalar type of an item."""
 
     repeated: bool
     mapped: bool

@@ -122,7 +122,7 @@ def test_leases_of_nodes_are_renewed_when_they_are_read() -> None:
     cluster.store.subscribe(lambda *_: rounds.append("renewed"), [("coordination.k8s.io", "leases")])
     cluster.clock.step(10)
     cluster.scheduler.run()
-    assert not rounds, "nobody has read them"
+    assert not rounds, "not read yet"
     leases = cluster.store.list(("coordination.k8s.io", "leases"))
     assert rounds.count("renewed") == 3
     assert {lease["spec"]["renewTime"] for lease in leases} == {"2023-11-14T22:13:30.000000Z"}

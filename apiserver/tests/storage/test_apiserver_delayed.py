@@ -1,4 +1,4 @@
-"""Writes that wait until somebody reads what they write, and the order of what controllers do soon."""
+"""Writes that wait until their objects are read, and the order of the callbacks of controllers."""
 
 from collections.abc import Callable
 from typing import Any

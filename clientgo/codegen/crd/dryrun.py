@@ -1,6 +1,6 @@
 """Dry run of CustomResourceDefinitions on the bundled API server: its causes are mapped to classes and fields.
 
-Without the distribution `clientgo-apiserver` nothing is validated, and a warning says so.
+Without the distribution `clientgo-apiserver` nothing is validated, and the user is warned.
 """
 
 import re
@@ -62,7 +62,7 @@ def _causes(status: dict[str, Any]) -> list[tuple[str, str]]:
 
 @cache
 def _server() -> MemoryServer:
-    return server_factory().in_memory(SYSTEM_CLOCK)
+    return server_factory().in_memory(SYSTEM_CLOCK, bare=True)
 
 
 def _report(definition: CheckedDefinition, field: str, message: str, problems: Problems) -> None:

@@ -138,18 +138,21 @@ def _names(api: ApiType) -> dict[str, Any]:
 def _version(kind: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
     api, schema = kind.kind.api, whole_schema(maker, kind.cls)
     _check_paths(kind, schema, problems)
-    subresources: dict[str, Any] = {"status": {}} if api.status else {}
-    if api.scale is not None:
-        subresources["scale"] = to_builtins(api.scale)
     optional = {
         "deprecated": api.deprecated,
         "deprecationWarning": api.deprecation_warning,
         "schema": {"openAPIV3Schema": schema},
         "additionalPrinterColumns": [to_builtins(column) for column in _columns(api.columns)],
         "selectableFields": [{"jsonPath": path} for path in api.selectable_fields],
-        "subresources": subresources,
+        "subresources": subresources_of(api),
     }
     return {"name": api.version, "served": api.served, "storage": api.storage, **non_empty(optional)}
+
+
+def subresources_of(api: ApiType) -> dict[str, Any]:
+    """Return the subresources of a version."""
+    status: dict[str, Any] = {"status": {}} if api.status else {}
+    return status | ({"scale": to_builtins(api.scale)} if api.scale is not None else {})
 
 
 def _check_paths(kind: OwnKind, schema: Schema, problems: Problems) -> None:

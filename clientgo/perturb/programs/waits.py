@@ -1,4 +1,4 @@
-"""Waits that the engine is told of: those of the operator by its clock, and for what the engine delivers."""
+"""Waits reported to the engine: those of the operator by its clock, and for deliveries of the engine."""
 
 import threading
 from collections.abc import Iterator
