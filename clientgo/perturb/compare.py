@@ -1,10 +1,12 @@
 """Comparison of states of different runs, without what differs between two runs of the same scenario anyway.
 
-Uids, versions and times of the server never count. Everything else that differs between the learning runs, whose times,
-versions and generated names are different ones, is masked: `Masks` lists it by resource and path. Of masked times, the
-clock's are comparable all the same in runs that begin at the same time: an older one is a lost update.
+Uids, versions and times of the server never count, nor do the node and addresses of a workload's pod and the endpoints
+made of them: which of two alike pods is first is chance. Everything else that differs between the learning runs, whose
+times, versions and generated names are different ones, is masked: `Masks` lists it by resource and path. Of masked
+times, the clock's are comparable all the same in runs that begin at the same time: an older one is a lost update.
 """
 
+import json
 import operator
 import re
 from collections import Counter
@@ -19,6 +21,12 @@ FieldPath = tuple[str, ...]
 
 _SERVER_FIELDS = frozenset(("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink"))
 _TIMES = frozenset(("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime", "renewTime"))
+_PLACEMENT = {"spec": ("nodeName",), "status": ("hostIP", "hostIPs", "podIP", "podIPs")}  # of a pod, by the server
+_DERIVED = {
+    "endpoints": ("endpoints.kubernetes.io/managed-by", "endpoint-controller"),
+    "endpointslices.discovery.k8s.io": ("endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"),
+}
+"""Label and value of objects that the cluster keeps of Services and pods, in the order of the pods' random names."""
 _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ABSENT = object()
 _MASKED = "(masked)"
@@ -83,7 +91,7 @@ def normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
     return {
         names.get(ref, ref): _normal_object(ref.resource, obj, texts, masks)
         for ref, obj in state.items()
-        if ref.resource not in masks.resources
+        if ref.resource not in masks.resources and not _is_derived(ref, obj)
     }
 
 
@@ -96,7 +104,7 @@ def _renamed(state: ClusterState, masks: Masks) -> tuple[dict[ObjectRef, ObjectR
     """Return the equal names of objects with random ones, and the texts that stand for names and uids."""
     names: dict[ObjectRef, ObjectRef] = {}
     counts: Counter[tuple[str, str, str]] = Counter()
-    for ref in sorted(state, key=lambda ref: (state[ref]["metadata"].get("creationTimestamp", ""), _age(state[ref]))):
+    for ref in sorted(state, key=lambda ref: _order(ref, state[ref])):
         obj, stem = state[ref], ref.name.rpartition("-")[0]
         if _is_generated(obj) or (ref.resource, stem) in masks.names:
             stem = obj["metadata"].get("generateName", f"{stem}-")
@@ -150,6 +158,8 @@ def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: 
     paths = {path: (masked, path) in masks.ignored for masked, path in masks.fields if masked == resource}
     generation = obj["metadata"].get("generation")
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
+    if resource == "pods":
+        obj = _unplaced(obj)
     if "deletionTimestamp" in metadata:
         metadata["deletionTimestamp"] = "(set)"
     return _normal({**obj, "metadata": metadata}, (), texts, paths, generation)
@@ -192,8 +202,27 @@ def _is_generated(obj: Object) -> bool:
     return bool(obj["metadata"].get("generateName"))
 
 
-def _age(obj: Object) -> str:
-    return str(obj["metadata"]["name"])
+def _is_derived(ref: ObjectRef, obj: Object) -> bool:
+    label, value = _DERIVED.get(ref.resource, ("", ""))
+    return bool(label) and (obj["metadata"].get("labels") or {}).get(label) == value
+
+
+def _unplaced(pod: Object) -> Object:
+    """Return a pod of a workload without what the scheduler and the kubelet chose; others may be placed by the user."""
+    if not _is_generated(pod):
+        return pod
+    parts = {name: {k: v for k, v in (pod.get(name) or {}).items() if k not in _PLACEMENT[name]} for name in _PLACEMENT}
+    return {**pod, **parts}
+
+
+def _order(ref: ObjectRef, obj: Object) -> tuple[str, str, str]:
+    """Return what sorts objects alike in equal runs: creation, then, of random names, the content; last, the name."""
+    meta = obj["metadata"]
+    content = ""
+    if _is_generated(obj):
+        spec = _unplaced(obj).get("spec") if ref.resource == "pods" else obj.get("spec")
+        content = json.dumps([meta.get("labels"), spec], sort_keys=True)
+    return str(meta.get("creationTimestamp", "")), content, ref.name
 
 
 def _time(value: Any) -> datetime | None:

@@ -1,6 +1,7 @@
 """Judgement by what decides: at-rest invariants, deletions of what is as it should be, and Leases."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Manager, Options, Reconciler, Result
 from clientgo.meta import MicroTime, meta_for, object_name, replace
 from clientgo.perturb import ClusterState, change, create, delete, perturb
+from clientgo.perturb.compare import Masks, normalized
 from clientgo.perturb.elections import Elections
 from clientgo.perturb.programs.gate import Outgoing
 from clientgo.perturb.state import ObjectRef
@@ -157,3 +159,28 @@ def test_leases_of_an_election_are_those_used_before_the_first_step() -> None:
     later = {name: elections.concern(request_for(name), 0) for name in ("leader", "shard-1", "leader-1", "a", "shard")}
     assert later == {"leader": True, "shard-1": True, "leader-1": False, "a": False, "shard": False}
     assert ObjectRef(LEASES, "kube-node-lease", "node") in elections
+
+
+def pod(name: str, node: str, address: str, *, image: str = "app:1") -> dict[str, Any]:
+    metadata = {"name": name, "generateName": "shop-", "namespace": "default", "uid": name, "creationTimestamp": "t"}
+    spec = {"nodeName": node, "containers": [{"name": "app", "image": image}]}
+    return {"metadata": metadata, "spec": spec, "status": {"phase": "Running", "podIP": address}}
+
+
+def slice_of(*addresses: str) -> dict[str, Any]:
+    labels = {"endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}
+    metadata = {"name": "shop-slice", "generateName": "shop-", "namespace": "default", "uid": "slice", "labels": labels}
+    return {"metadata": metadata, "endpoints": [{"addresses": [address]} for address in addresses]}
+
+
+def shop(*pods: dict[str, Any], endpoints: dict[str, Any]) -> ClusterState:
+    objects = {ObjectRef("pods", "default", each["metadata"]["name"]): each for each in pods}
+    return ClusterState(objects | {ObjectRef("endpointslices.discovery.k8s.io", "default", "shop-slice"): endpoints})
+
+
+def test_pods_of_a_workload_are_alike_whatever_names_nodes_and_addresses_they_got() -> None:
+    first = shop(pod("shop-b", "n1", "1", image="new"), pod("shop-c", "n2", "2"), endpoints=slice_of("1", "2"))
+    second = shop(pod("shop-x", "n1", "1"), pod("shop-z", "n2", "2", image="new"), endpoints=slice_of("2", "1"))
+    assert normalized(first, Masks()) == normalized(second, Masks())
+    third = shop(pod("shop-b", "n1", "1"), pod("shop-c", "n2", "2"), endpoints=slice_of("1", "2"))
+    assert normalized(first, Masks()) != normalized(third, Masks())

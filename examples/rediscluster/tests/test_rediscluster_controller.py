@@ -10,6 +10,8 @@ from clientgo.manager import Client, Manager, Result, find_status_condition, is_
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, new_controller_ref, object_name
 from clientgo.perturb import change as changed
 from clientgo.perturb import create, delete
+from clientgo.retry import retry_on_conflict
+from clientgo.typed import Scale
 
 from api.v1.rediscluster_types import RedisCluster, RedisClusterSpec
 from controllers.rediscluster_controller import FINALIZER, RedisClusterReconciler
@@ -133,11 +135,12 @@ def test_changed_owned_object_is_reverted(redis: Watched) -> None:
 def test_scale_subresource_scales_the_cluster(redis: Watched) -> None:
     name = made(redis, "scaled")
     typed = redis.admin.typed(RedisCluster, "default")
-    scale = typed.get_scale("scaled")
-    assert scale.status.selector == "app.kubernetes.io/name=redis,app.kubernetes.io/instance=scaled"
+    assert typed.get_scale("scaled").status.selector == "app.kubernetes.io/name=redis,app.kubernetes.io/instance=scaled"
 
-    typed.update_scale("scaled", change(scale, lambda s: s.spec.replicas).to(5))
+    def scale_to_five() -> Scale:
+        return typed.update_scale("scaled", change(typed.get_scale("scaled"), lambda s: s.spec.replicas).to(5))
 
+    retry_on_conflict(scale_to_five)  # the controller writes the status meanwhile
     redis.wait(lambda: redis.is_ready(name) and redis.read(name).status.ready_replicas == 5)
     assert typed.get_scale("scaled").status.replicas == 5
 

@@ -9,8 +9,10 @@ from clientgo.manager import Client, Manager, find_status_condition
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, is_controlled_by, replace
 from clientgo.perturb import change as changed
 from clientgo.perturb import create, delete
+from clientgo.retry import retry_on_conflict
 from clientgo.testing.client import FakeClient
 from clientgo.testing.eventually import eventually
+from clientgo.typed import Scale
 
 from api.v1.webapp_types import WebApp, WebAppSpec
 from controllers.webapp_controller import WebAppReconciler, delete_backups
@@ -129,9 +131,12 @@ def test_sample_is_scaled_and_deleted_on_a_server(
     typed = client.typed(WebApp, "default")
 
     scale = eventually(lambda: typed.get_scale("shop"), lambda scale: scale.status.selector)
-    typed.update_scale("shop", change(scale, lambda s: s.spec.replicas).to(3))
-
     assert scale.spec.replicas == 2
+
+    def scale_to_three() -> Scale:
+        return typed.update_scale("shop", change(typed.get_scale("shop"), lambda s: s.spec.replicas).to(3))
+
+    retry_on_conflict(scale_to_three)  # the controller writes the status meanwhile
     eventually(lambda: manager.api_reader.get(Deployment, NAME).spec.replicas == 3)
     available = eventually(
         lambda: find_status_condition(manager.api_reader.get(WebApp, NAME).status.conditions, "Available"),
