@@ -19,11 +19,11 @@ from benchmarks.model import Setting
 from benchmarks.processes import Child, ask
 from clientgo.aio import AsyncClient
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.log.config import setup
 from clientgo.manager import DirectClient, Manager, Options
 from clientgo.meta import ObjectMeta
 from clientgo.rest import RESTClient, load_config
+from clientgo.stop import Group
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo
 from examples.async_foo_manager import AsyncFooReconciler

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from clientgo.flags import natural
+from clientgo.program import natural
 
 BASE = "msgspec"
 STATEMENTS = (

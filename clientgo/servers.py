@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
-from clientgo import flags
 from clientgo.clock import Clock
-from clientgo.commandline import flag
 from clientgo.errors import ConfigError
+from clientgo.program import flags
+from clientgo.program.commandline import flag
 
 COMMANDS, SERVERS = "clientgo.commands", "clientgo.servers"
 """Groups of entry points: `Command` and `ServerFactory`."""

@@ -17,10 +17,9 @@ from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.log import get_logger
 from clientgo.meta import ObjectName, controller_of, controller_uids, object_name, replace
 from clientgo.meta.declarations import rbac
-from clientgo.reconcile import Attempts
+from clientgo.reconcile import Attempts, Workers
 from clientgo.record import EventRecorder
 from clientgo.typed import DeleteOptions, Preconditions
-from clientgo.workers import Workers
 from clientgo.workqueue import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,

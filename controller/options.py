@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clientgo.commandline import (
+from clientgo.program import (
     CLUSTER,
     LEASES,
     ClientFlags,
@@ -12,8 +12,10 @@ from clientgo.commandline import (
     ServingFlags,
     ShardingFlags,
     flag,
+    port,
+    positive,
+    seconds,
 )
-from clientgo.flags import port, positive, seconds
 from controller import COMPONENT
 
 CONTROLLER = "controller"

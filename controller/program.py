@@ -8,11 +8,10 @@ from contextlib import closing
 from dataclasses import replace
 
 from clientgo.cache.metrics import InformerName
-from clientgo.commandline import flag_values
 from clientgo.coordination import coordination_options, coordinator_for
 from clientgo.kubernetes.clientset import Clientset as KubernetesClientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
-from clientgo.program import collect_rarely
+from clientgo.program import collect_rarely, flag_values
 from clientgo.record import EventBroadcaster, sink_for
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.body_log import show_bodies
@@ -20,7 +19,7 @@ from clientgo.rest.fence import FencedRequester
 from clientgo.rest.request import Requester
 from clientgo.serving import Diagnostics, keys_not_stuck, serve_diagnostics
 from clientgo.serving.stacks import dump_stacks
-from clientgo.signals import on_signals
+from clientgo.stop import on_signals
 from clientgo.typed.preflight import RequiredResource, wait_until_ready
 from controller import COMPONENT
 from controller.controller import Controller

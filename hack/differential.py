@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clientgo.flags import natural
+from clientgo.program.flags import natural
 from clientgo.rest import load_config
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.pool import PoolTransport

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.flags import amount, natural
+from clientgo.program.flags import amount, natural
 from tests.fuzz.engine import Crash, Fuzzer, digest, keep
 from tests.fuzz.targets import TARGETS
 

@@ -13,15 +13,15 @@ from clientgo.cache.state import count_dropped, count_failure
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConnectionFailed
 from clientgo.leaderelection.candidate import ElectionMetrics
-from clientgo.lifecycle import Group
 from clientgo.manager.controllers import timeouts_of
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.metrics import Counter, Gauge, Histogram, NoMetrics, set_provider
-from clientgo.reconcile import ReconcileMetrics
+from clientgo.reconcile.attempts import ReconcileMetrics
 from clientgo.record.broadcaster import EventWatcher
 from clientgo.rest.clientmetrics import ConnectionMetrics, RequestMetrics
 from clientgo.serving.certificates import CertificateMetrics
 from clientgo.sharding.shards import ShardingMetrics
+from clientgo.stop.lifecycle import Group
 from clientgo.webhook.routes import WebhookMetrics
 from clientgo.workqueue.metrics import metrics_of
 

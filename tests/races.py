@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 
 LIBRARY = str(Path(__file__).parents[1] / "clientgo")
 

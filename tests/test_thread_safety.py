@@ -15,11 +15,9 @@ import pytest
 from clientgo.backoff import KeyedBackoff
 from clientgo.cache.store import Indexer
 from clientgo.dynamic.mapper import RestMapper
-from clientgo.history import History, Reconciliation
 from clientgo.kubernetes.types.core_events import Event
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Pod
 from clientgo.leaderelection import HealthAdaptor, LeaderElector
-from clientgo.lifecycle import Group
 from clientgo.log import Repeats
 from clientgo.manager.finalizers import Finalizers
 from clientgo.manager.kinds import ApiReader, Kinds
@@ -27,13 +25,15 @@ from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import MicroTime, ObjectMeta
 from clientgo.meta.scheme import api_of
 from clientgo.perturb.programs.clock import OperatorClock, WorldTime
-from clientgo.reconcile import Attempts
+from clientgo.reconcile.attempts import Attempts
+from clientgo.reconcile.history import History, Reconciliation
 from clientgo.record.events import UniqueTimestamps
 from clientgo.record.series import SeriesCache, series_key
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.flowcontrol import TokenBucketRateLimiter
 from clientgo.serving.authorization import BoundedCache
 from clientgo.sharding import Shards
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.actions import Action
 from clientgo.testing.client import FakeClient
 from clientgo.testing.clock import FakeClock
@@ -308,7 +308,7 @@ CHECKS: Mapping[str, Check | str] = {
     "backoff:KeyedBackoff": backoff_of_a_key_doubles_with_each_failure,
     "cache/store:Indexer": readers_see_whole_replacements_in_the_list_and_in_indexes,
     "dynamic/mapper:RestMapper": mapper_finds_a_kind_while_its_cache_is_cleared,
-    "history:History": history_counts_every_failure_of_an_object,
+    "reconcile/history:History": history_counts_every_failure_of_an_object,
     "leaderelection/elector:HealthAdaptor": check_uses_the_elector_that_another_thread_sets,
     "leaderelection/elector:LeaderElector": elector_answers_while_it_runs,
     "log/repeats:Repeats": repeated_line_is_due_once_and_the_others_are_counted,
@@ -318,7 +318,7 @@ CHECKS: Mapping[str, Check | str] = {
     "manager/kinds:ApiReader": reader_reads_the_objects,
     "manager/kinds:Kinds": kind_has_one_client_class,
     "meta/codec:Codec": "tests/meta/test_meta_codec_threads.py",
-    "reconcile:Attempts": attempts_are_all_counted_and_recorded,
+    "reconcile/attempts:Attempts": attempts_are_all_counted_and_recorded,
     "record/broadcaster:EventBroadcaster": "tests/record/test_record_broadcaster.py",
     "record/events:UniqueTimestamps": timestamps_are_unique,
     "record/series:SeriesCache": equal_events_are_one_series,
@@ -332,7 +332,7 @@ CHECKS: Mapping[str, Check | str] = {
     "serving/authorization:BoundedCache": cache_has_at_most_its_size_and_the_value_of_each_key,
     "sharding/member:ShardMember": key_is_owned_by_one_member_at_a_time,
     "sharding/shards:Shards": key_is_owned_by_one_member_at_a_time,
-    "stopping:StopScope": "tests/test_stopping.py",
+    "stop/stopping:StopScope": "tests/stop/test_stop_stopping.py",
     "testing/clock:FakeClock": time_is_the_sum_of_all_steps,
     "testing/fake:FakeRequester": "tests/testing/test_fake_clientset.py",
     "testing/fake:ReactionChain": reactors_are_all_kept,
@@ -341,7 +341,7 @@ CHECKS: Mapping[str, Check | str] = {
     "testing/transport:FakeTransport": steps_of_a_script_are_used_once_each,
     "internal/tokenbucket:TokenBucket": "tests/workqueue/test_workqueue_ratelimiters.py",
     "typed/discovery:Discovery": kinds_are_discovered,
-    "workers:Workers": "tests/test_workers.py",
+    "reconcile/workers:Workers": "tests/reconcile/test_reconcile_workers.py",
     "workqueue/queue:WorkQueue": "tests/workqueue/test_workqueue_stress.py",
 }
 """A check, or the file of tests that use the class in several threads."""

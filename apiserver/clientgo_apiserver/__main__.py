@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.commandline import FlagParser, flag
 from clientgo.errors import ConfigError
 from clientgo.internal.files import PRIVATE, write_files
 from clientgo.meta.manifests import read_crds
+from clientgo.program.commandline import FlagParser, flag
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
 from clientgo.servers import BundledOptions
-from clientgo.signals import stop_on_signals
+from clientgo.stop.signals import stop_on_signals
 from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.server import ApiServer

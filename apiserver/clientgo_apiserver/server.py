@@ -20,8 +20,8 @@ import uvicorn
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.internal.keywords import keywords_of
-from clientgo.lifecycle import Group
 from clientgo.meta.manifests import read_documents
+from clientgo.stop.lifecycle import Group
 from clientgo_apiserver.admission.namespaces import create_initial
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.audit import AuditFile

@@ -13,7 +13,7 @@ from itertools import count
 from typing import Protocol, cast
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo_apiserver.limits import LOOP_SECONDS
 
 

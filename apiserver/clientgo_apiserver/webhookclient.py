@@ -24,9 +24,7 @@ import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError, ConnectionFailed
-from clientgo.eventloop import call_in_loop
 from clientgo.internal.calloutcome import CallOutcome
-from clientgo.lifecycle import Group
 from clientgo.rest.config import Config
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.http1 import TooLarge
@@ -34,7 +32,9 @@ from clientgo.rest.connections.pool import PoolTransport
 from clientgo.rest.connections.tcp import Resolve
 from clientgo.rest.limits import Deadline, InFlightRequest, started_deadline
 from clientgo.rest.transport import HTTPReply
-from clientgo.stopping import StopScope, TaskScope
+from clientgo.stop.eventloop import call_in_loop
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import StopScope, TaskScope
 from clientgo_apiserver.http.decode import parse_json
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.limits import MAX_RESPONSE_BYTES

@@ -20,8 +20,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.lifecycle import Group
 from clientgo.rest import Config
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import ConditionTimeout, eventually
 
 RECORDED: Mapping[str, Any] = json.loads(Path(__file__).with_name("conversations.json").read_text(encoding="utf-8"))

@@ -18,8 +18,8 @@ import pytest
 import yaml
 
 from clientgo.errors import Forbidden
-from clientgo.lifecycle import Group
 from clientgo.rest import RESTClient, load_config
+from clientgo.stop.lifecycle import Group
 from clientgo.webhook import WebhookServer, denied
 from tests.processes import Child
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.limits import LOOP_SECONDS
 from clientgo_apiserver.stepping import ClockScheduler

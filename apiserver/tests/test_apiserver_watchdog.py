@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.server import ApiServer

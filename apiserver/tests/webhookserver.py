@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from clientgo.lifecycle import Group
 from clientgo.pki import CertificateAuthority, Pair
+from clientgo.stop.lifecycle import Group
 from clientgo.tls import server_context
 
 Object = dict[str, Any]

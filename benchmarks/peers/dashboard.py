@@ -10,12 +10,10 @@ from urllib.parse import quote, urlsplit
 
 from benchmarks.peers.child import microseconds, report
 from benchmarks.peers.timing import each
-from clientgo.commandline import ServingFlags
-from clientgo.flags import Address
-from clientgo.history import History
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.meta import ObjectName, replace
-from clientgo.reconcile import Attempts
+from clientgo.program import Address, ServingFlags
+from clientgo.reconcile import Attempts, History
 from clientgo.rest import RESTClient, load_config
 from clientgo.serving import Diagnostics, serve_diagnostics
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, ShutDown

@@ -17,10 +17,10 @@ from clientgo.clock import SYSTEM_CLOCK
 from clientgo.kubernetes.clientset import Clientset as KubernetesClientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
 from clientgo.kubernetes.types.apps_v1 import Deployment
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, ObjectName, decode, encode, object_name, replace
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import RESTClient, load_config
+from clientgo.stop import Group
 from clientgo.testing.source import FakeSource
 from clientgo.workqueue import ShutDown, WorkQueue
 from controller.api.v1alpha1 import Foo, FooSpec

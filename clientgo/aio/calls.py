@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from clientgo.aio.pending import calls_of_running_loop, deliver, returned
 from clientgo.internal.calloutcome import CallOutcome
-from clientgo.stopping import TaskScope, end_also_with
+from clientgo.stop.stopping import TaskScope, end_also_with
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -4,10 +4,10 @@ import asyncio
 import weakref
 from typing import Any, TypeVar
 
-from clientgo.eventloop import call_in_loop
 from clientgo.internal.calloutcome import CallOutcome
-from clientgo.lifecycle import Group
-from clientgo.stopping import TaskScope, start_dispatcher
+from clientgo.stop.eventloop import call_in_loop
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import TaskScope, start_dispatcher
 
 R = TypeVar("R")
 

@@ -12,9 +12,9 @@ from clientgo.aio.pending import LoopCalls, calls_of_running_loop, deliver, retu
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
 from clientgo.internal.calloutcome import CallOutcome
-from clientgo.lifecycle import is_stopped_request
 from clientgo.log import get_logger
-from clientgo.stopping import TaskScope, end_also_with
+from clientgo.stop.lifecycle import is_stopped_request
+from clientgo.stop.stopping import TaskScope, end_also_with
 
 log = get_logger(__name__)
 

@@ -23,13 +23,13 @@ from clientgo.cache.state import ObjectFailure
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, by_namespace
 from clientgo.clock import Clock
 from clientgo.internal.boundeddict import BoundedDict
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.codec import Undecodable, UnexpectedObject
 from clientgo.meta.listwatch import ChangeType, at_least
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ObjectMeta
 from clientgo.metrics import safe_provider
+from clientgo.stop.lifecycle import Group
 
 log = get_logger(__name__)
 

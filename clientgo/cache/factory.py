@@ -13,11 +13,11 @@ from clientgo.cache.store import Transform, drop_managed_fields
 from clientgo.cache.watcher import Tweak
 from clientgo.cache.watchlist import streams_lists
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.lifecycle import Group
 from clientgo.meta.listwatch import ListerWatcher
 from clientgo.meta.objects import ApiObject, GroupVersionResource
 from clientgo.meta.scheme import api_of
 from clientgo.rest.request import Requester
+from clientgo.stop.lifecycle import Group
 
 T = TypeVar("T", bound=ApiObject)
 L = TypeVar("L")

@@ -30,13 +30,13 @@ from clientgo.cache.state import SHOWN_FAILURES, InformerState, combined
 from clientgo.cache.store import IndexFunc, Transform, drop_managed_fields
 from clientgo.cache.watcher import Tweak, tweaked
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.listwatch import ListerWatcher, ListOptions
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.readonly import protect
-from clientgo.stopping import TaskScope, scope_of
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import TaskScope, scope_of
 
 log = get_logger(__name__)
 

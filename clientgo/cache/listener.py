@@ -25,7 +25,7 @@ from clientgo.log import Repeats, get_logger
 from clientgo.log.tracebacks import traceback_id
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
-from clientgo.stopping import ends_with, on_stop
+from clientgo.stop.stopping import ends_with, on_stop
 
 log = get_logger(__name__)
 

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from clientgo.cache.state import Position
 from clientgo.errors import ApiError, BadRequest, ConnectionFailed, Gone, Invalid, InvalidResponse
 from clientgo.internal.callbacks import callback_failure
-from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest.bounds import MAX_PAGES
-from clientgo.stopping import INTERRUPTED, StopEvent, on_stop
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import INTERRUPTED, StopEvent, on_stop
 
 T = TypeVar("T")
 

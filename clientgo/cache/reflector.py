@@ -56,12 +56,12 @@ from clientgo.cache.watchlist import (
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, Gone, TooManyRequests
 from clientgo.internal.collector import without_collection
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListerWatcher, ListOptions, PartLister
 from clientgo.meta.objects import ApiObject, ListMeta
-from clientgo.stopping import ends_with
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import ends_with
 
 log = get_logger(__name__)
 

@@ -25,7 +25,7 @@ from clientgo.meta.listwatch import (
 )
 from clientgo.meta.objects import ApiObject
 from clientgo.rest.transport import IdleTimeout
-from clientgo.stopping import current_scopes
+from clientgo.stop.stopping import current_scopes
 
 log = get_logger(__name__)
 

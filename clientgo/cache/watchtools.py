@@ -21,12 +21,12 @@ from clientgo.cache.state import wait_for_cache_sync
 from clientgo.cache.store import Indexer
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, InternalError, Unauthorized
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.codec import UnexpectedObject
 from clientgo.meta.listwatch import AnyEvent, BadEvent, Bookmark, ListerWatcher, ListOptions, Watch, WatchEvent
 from clientgo.meta.objects import ApiObject
-from clientgo.stopping import TaskScope, ends_also_with, is_stopping, on_stop, scope_of
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import TaskScope, ends_also_with, is_stopping, on_stop, scope_of
 
 log = get_logger(__name__)
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from clientgo.codegen.problems import reason_of
 from clientgo.errors import ClientGoError
-from clientgo.flags import parse_bool
+from clientgo.program.flags import parse_bool
 from clientgo.version import VERSION
 
 INTERRUPTED = 130

@@ -26,7 +26,6 @@ from typing import Any
 from clientgo.cli.creating import say
 from clientgo.cli.project import FILE, Project
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
-from clientgo.commandline import FlagParser
 from clientgo.dynamic.client import dynamic_client
 from clientgo.envtest.crds import CRDS, Object, read_crds, read_documents
 from clientgo.errors import ClientGoError, ConfigError, Forbidden, NotFound, Unauthorized
@@ -42,6 +41,7 @@ from clientgo.log.config import has_colors
 from clientgo.log.facts import paint
 from clientgo.meta.conditions import conditions_of
 from clientgo.meta.jsonvalues import same
+from clientgo.program.commandline import FlagParser
 from clientgo.rest import Config, load_config
 from clientgo.rest.config import Impersonation
 from clientgo.rest.request import Requester

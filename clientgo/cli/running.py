@@ -24,7 +24,7 @@ from typing import Protocol
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.signals import on_signals
+from clientgo.stop.signals import on_signals
 
 MAIN = "main.py"
 

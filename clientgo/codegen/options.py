@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clientgo.codegen.names import is_dotted
-from clientgo.commandline import FlagParser, flag
-from clientgo.flags import natural
+from clientgo.program.commandline import FlagParser, flag
+from clientgo.program.flags import natural
 
 COMMAND = "clientgo-codegen"
 

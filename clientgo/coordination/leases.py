@@ -10,14 +10,14 @@ from clientgo.coordination.options import LeaderElectionOptions, ShardingOptions
 from clientgo.errors import CallbackFailed, ConfigError
 from clientgo.internal.callbacks import run_callback
 from clientgo.leaderelection import Leadership, LeaseLock, config_for_lock, new_identity
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.record import EventRecorder
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
 from clientgo.sharding import Shards
-from clientgo.stopping import RELEASE_SECONDS, StopEvent
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import RELEASE_SECONDS, StopEvent
 
 log = get_logger(__name__)
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clientgo.commandline import LeaderElectionFlags, ShardingFlags
 from clientgo.errors import ConfigError
 from clientgo.meta.objects import EMPTY_MAP
+from clientgo.program.commandline import LeaderElectionFlags, ShardingFlags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,8 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.options import ControlPlane
 from clientgo.envtest.webhooks import free_port
 from clientgo.errors import ApiError, ConfigError, ConnectionFailed
-from clientgo.flags import seconds
 from clientgo.pki import CertificateAuthority
+from clientgo.program.flags import seconds
 from clientgo.rest import Config, RESTClient
 
 ASSETS = "KUBEBUILDER_ASSETS"

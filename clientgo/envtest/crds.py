@@ -15,8 +15,8 @@ from clientgo.meta.manifests import name_of
 from clientgo.meta.manifests import read_crds as read_crds
 from clientgo.meta.manifests import read_documents as read_documents
 from clientgo.meta.objects import GroupVersionResource
+from clientgo.reconcile.retry import retry_on_conflict
 from clientgo.rest.request import Requester
-from clientgo.retry import retry_on_conflict
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 

@@ -16,8 +16,8 @@ from clientgo.clock import Clock
 from clientgo.errors import ClientGoError
 from clientgo.leaderelection.lock import Lock
 from clientgo.leaderelection.record import LeaderElectionRecord
-from clientgo.lifecycle import Detached, Group
-from clientgo.stopping import ends_with, on_stop
+from clientgo.stop.lifecycle import Detached, Group
+from clientgo.stop.stopping import ends_with, on_stop
 
 R = TypeVar("R")
 

@@ -17,7 +17,7 @@ from clientgo.log import get_logger
 from clientgo.meta.codec import Undecodable
 from clientgo.meta.objects import MicroTime
 from clientgo.metrics import safe_provider
-from clientgo.retry import retry_on_conflict
+from clientgo.reconcile.retry import retry_on_conflict
 
 log = get_logger(__name__)
 

@@ -21,9 +21,9 @@ from clientgo.leaderelection.candidate import Candidate, ElectionMetrics
 from clientgo.leaderelection.lock import Lock, request_timeout
 from clientgo.leaderelection.reporter import Reporter
 from clientgo.leaderelection.timing import JITTER_FACTOR, Timing, check_parts
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
-from clientgo.stopping import RELEASE_SECONDS
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import RELEASE_SECONDS
 
 log = get_logger(__name__)
 

@@ -16,9 +16,9 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
 from clientgo.leaderelection.elector import LeaderElector
 from clientgo.leaderelection.lock import Lock
-from clientgo.lifecycle import Group, StillRunning
 from clientgo.log import get_logger
-from clientgo.stopping import StopEvent
+from clientgo.stop.lifecycle import Group, StillRunning
+from clientgo.stop.stopping import StopEvent
 
 log = get_logger(__name__)
 

@@ -18,7 +18,6 @@ import msgspec
 from clientgo.cache.informer import SharedInformer
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.errors import ClientGoError, NotFound
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.codec import Undecodable, replace
 from clientgo.meta.listwatch import ListOptions
@@ -26,6 +25,7 @@ from clientgo.meta.objects import MicroTime, ObjectMeta
 from clientgo.meta.scheme import api_type
 from clientgo.meta.selectors import field_selector_for
 from clientgo.rest.request import Requester
+from clientgo.stop.lifecycle import Group
 from clientgo.typed.client import TypedClient
 from clientgo.typed.clientset import BaseClientset
 from clientgo.workqueue import RateLimitingQueue, ShutDown

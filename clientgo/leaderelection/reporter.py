@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from clientgo.clock import Clock
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 
 LAST_REPORTS = 5.0
 """Seconds in which pending notifications may still be delivered after the election."""

@@ -17,7 +17,6 @@ builds a `Controller` of event sources, predicates (`clientgo.manager.predicates
 from clientgo.coordination import LeaderElectionOptions
 from clientgo.internal.cron import CronSchedule
 from clientgo.leaderelection import LeadershipLost
-from clientgo.lifecycle import exit_code
 from clientgo.manager.builder import ControllerBuilder
 from clientgo.manager.cache import CacheNotSynced, NotIndexed
 from clientgo.manager.client import Client, DirectClient
@@ -46,8 +45,9 @@ from clientgo.manager.owners import (
 from clientgo.manager.program import ManagerFlags, run
 from clientgo.manager.reconciler import Reconciler, ReconcilerOptions
 from clientgo.manager.sources import Channel, FuncSource, InformerSource, KindSource
-from clientgo.signals import stop_on_signals
-from clientgo.workers import GaveUp, Result, TerminalError
+from clientgo.reconcile.workers import GaveUp, Result, TerminalError
+from clientgo.stop.lifecycle import exit_code
+from clientgo.stop.signals import stop_on_signals
 
 __all__ = [
     "Manager", "Options", "LeaderElectionOptions", "LeadershipLost", "stop_on_signals", "exit_code",

@@ -28,8 +28,8 @@ from clientgo.manager.sources import KindSource, Source
 from clientgo.meta.classes.check import check_class
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
-from clientgo.reconcile import LogFields
-from clientgo.workers import Reconcile
+from clientgo.reconcile.attempts import LogFields
+from clientgo.reconcile.workers import Reconcile
 from clientgo.workqueue import RateLimiter
 
 T = TypeVar("T", bound=ApiObject)

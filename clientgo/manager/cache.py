@@ -17,7 +17,6 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.dynamic.informers import MetadataInformerFactory
 from clientgo.dynamic.unstructured import PartialObjectMetadata
 from clientgo.errors import ClientGoError, ConfigError
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.manager.kindcache import KindCache
 from clientgo.manager.kinds import Kinds, is_view, shape_of
@@ -28,6 +27,7 @@ from clientgo.meta.objects import ApiObject, GroupVersionResource
 from clientgo.meta.scheme import api_of
 from clientgo.rest.limits import started_deadline
 from clientgo.rest.request import Requester
+from clientgo.stop.lifecycle import Group
 
 log = get_logger(__name__)
 

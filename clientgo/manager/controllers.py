@@ -15,7 +15,6 @@ from typing import Protocol
 from clientgo.cache.state import wait_for
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
-from clientgo.lifecycle import Group, MaybeCoroutine
 from clientgo.log import get_logger
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.eventhandlers import checked_request
@@ -25,9 +24,10 @@ from clientgo.manager.requesters import finished_in_time, limited
 from clientgo.manager.sources import Source, SourceStart
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import Counter, safe_provider
-from clientgo.reconcile import Attempts, LogFields
-from clientgo.stopping import scope_of
-from clientgo.workers import GiveUp, Reconcile, Result, TerminalError, Workers
+from clientgo.reconcile.attempts import Attempts, LogFields
+from clientgo.reconcile.workers import GiveUp, Reconcile, Result, TerminalError, Workers
+from clientgo.stop.lifecycle import Group, MaybeCoroutine
+from clientgo.stop.stopping import scope_of
 from clientgo.workqueue import (
     NORMAL,
     ItemExponentialFailureRateLimiter,

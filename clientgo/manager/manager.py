@@ -17,7 +17,6 @@ from typing import Any
 from clientgo.cache import SharedInformer
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.coordination import Coordinator, coordinator_for
-from clientgo.lifecycle import StillRunning
 from clientgo.log import get_logger
 from clientgo.manager.cluster import Cluster
 from clientgo.manager.controllers import Controller, release_name
@@ -31,7 +30,8 @@ from clientgo.rest.config import Config
 from clientgo.rest.limits import Deadline
 from clientgo.rest.request import Requester
 from clientgo.serving import Check, Diagnostics, serve_diagnostics
-from clientgo.stopping import GRACE, StopEvent, scope_of
+from clientgo.stop.lifecycle import StillRunning
+from clientgo.stop.stopping import GRACE, StopEvent, scope_of
 from clientgo.typed.clientset import BaseClientset
 
 log = get_logger(__name__)

@@ -9,13 +9,13 @@ from clientgo.cache.store import Transform
 from clientgo.cache.watcher import Tweak
 from clientgo.coordination.options import LeaderElectionOptions
 from clientgo.errors import ConfigError
-from clientgo.flags import Address
-from clientgo.history import RECENT
 from clientgo.manager.requesters import FieldValidation
 from clientgo.meta.codec import replace
 from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.scheme import Scheme, api_of
 from clientgo.meta.selectors import parse_field_selector, parse_selector
+from clientgo.program.flags import Address
+from clientgo.reconcile.history import RECENT
 
 SYNC_SECONDS = 120.0
 """Time limit for filling a cache (controller-runtime's CacheSyncTimeout)."""

@@ -16,7 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
-from clientgo.commandline import (
+from clientgo.coordination import leader_election_options
+from clientgo.manager.manager import Manager
+from clientgo.manager.options import ClusterOptions, Options
+from clientgo.manager.reconciler import Reconciler
+from clientgo.manager.sources import KindSource
+from clientgo.meta.scheme import api_of
+from clientgo.program.commandline import (
     ClientFlags,
     FlagParser,
     LeaderElectionFlags,
@@ -25,14 +31,8 @@ from clientgo.commandline import (
     flag,
     flag_values,
 )
-from clientgo.coordination import leader_election_options
-from clientgo.flags import positive, seconds
-from clientgo.manager.manager import Manager
-from clientgo.manager.options import ClusterOptions, Options
-from clientgo.manager.reconciler import Reconciler
-from clientgo.manager.sources import KindSource
-from clientgo.meta.scheme import api_of
-from clientgo.program import collect_rarely, run_program
+from clientgo.program.flags import positive, seconds
+from clientgo.program.main import collect_rarely, run_program
 from clientgo.rest import Config, load_config
 from clientgo.rest.body_log import show_bodies
 from clientgo.typed.preflight import RequiredResource, wait_until_ready

@@ -22,7 +22,6 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError, NotFound
 from clientgo.internal.callbacks import describe_error
 from clientgo.internal.keywords import keywords_of
-from clientgo.lifecycle import MaybeCoroutine, finished
 from clientgo.manager.builder import ControllerBuilder, Host
 from clientgo.manager.client import Client
 from clientgo.manager.controllers import Controller, ControllerOptions, check_least, check_list, check_signature
@@ -34,8 +33,9 @@ from clientgo.meta.classes.check import check_class
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
+from clientgo.reconcile.workers import GiveUp, Result
 from clientgo.record import EventRecorder, FakeRecorder
-from clientgo.workers import GiveUp, Result
+from clientgo.stop.lifecycle import MaybeCoroutine, finished
 from clientgo.workqueue import BackoffRateLimiter
 
 T = TypeVar("T", bound=ApiObject)

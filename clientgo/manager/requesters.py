@@ -15,13 +15,13 @@ import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, NotFound, StatusDetails
-from clientgo.lifecycle import MaybeCoroutine, finished
 from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.deadlines import DeadlineRequester
 from clientgo.rest.limits import Deadline
 from clientgo.rest.request import JSON, ForwardingRequester, Request, Requester
+from clientgo.stop.lifecycle import MaybeCoroutine, finished
 
 log = get_logger(__name__)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.lifecycle import Group, StillRunning, finished, is_stopped_request
 from clientgo.log import get_logger
-from clientgo.stopping import scope_of
+from clientgo.stop.lifecycle import Group, StillRunning, finished, is_stopped_request
+from clientgo.stop.stopping import scope_of
 
 log = get_logger(__name__)
 

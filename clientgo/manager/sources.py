@@ -15,7 +15,6 @@ from clientgo.cache.state import SHOWN_FAILURES, InformerState, ObjectFailure, S
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
-from clientgo.lifecycle import Detached, Group
 from clientgo.log import get_logger
 from clientgo.manager.cache import Cache
 from clientgo.manager.eventhandlers import Enqueue, EventHandler, ToRequests, itself
@@ -23,6 +22,7 @@ from clientgo.manager.predicates import And, Predicate
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
+from clientgo.stop.lifecycle import Detached, Group
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, WorkQueue
 
 log = get_logger(__name__)

@@ -6,7 +6,6 @@ from contextlib import closing, suppress
 from functools import partial
 
 from clientgo.errors import ConnectionFailed
-from clientgo.lifecycle import Group
 from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.gate import GateTransport, failure_body
 from clientgo.perturb.programs.streams import GateDuplex
@@ -16,7 +15,8 @@ from clientgo.serving.connection import Limits
 from clientgo.serving.message import JSON, Response, ServingRequest, Takeover
 from clientgo.serving.routing import Route
 from clientgo.serving.server import Server
-from clientgo.stopping import on_stop
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import on_stop
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 PIECE = 64 * 1024

@@ -19,7 +19,6 @@ from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
 from clientgo.internal.forks import fork_safe
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
-from clientgo.lifecycle import Group, StillRunning
 from clientgo.log import get_logger
 from clientgo.metrics import safe_provider
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
@@ -28,6 +27,7 @@ from clientgo.record.recorder import BroadcastRecorder, EventRecorder
 from clientgo.record.sender import PAUSE, EventSender
 from clientgo.record.series import SeriesCache
 from clientgo.record.sinks import EventSink
+from clientgo.stop.lifecycle import Group, StillRunning
 
 log = get_logger(__name__)
 

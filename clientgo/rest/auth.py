@@ -11,12 +11,12 @@ from typing import Protocol
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConfigError, ConnectionFailed
 from clientgo.internal import forks
-from clientgo.lifecycle import Detached, Group
 from clientgo.log import get_logger, register_secret
 from clientgo.rest.auth_plugins import REREAD_SECONDS, Credential, DelegatedSource, one_line
 from clientgo.rest.bounds import read_file
 from clientgo.rest.config import ClientCertificate, Config
 from clientgo.rest.limits import wait_for
+from clientgo.stop.lifecycle import Detached, Group
 
 log = get_logger(__name__)
 

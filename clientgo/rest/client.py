@@ -56,7 +56,7 @@ from clientgo.rest.transport import (
     upgradable,
 )
 from clientgo.rest.watchstream import EmptyStream, WatchStream
-from clientgo.stopping import GRACE, Scopes, current_scopes, scope_of
+from clientgo.stop.stopping import GRACE, Scopes, current_scopes, scope_of
 
 log = get_logger(__name__)
 

@@ -22,7 +22,7 @@ from clientgo.clock import SYSTEM_CLOCK
 from clientgo.internal.callbacks import MAX_DESCRIPTION
 from clientgo.meta import yamlio
 from clientgo.rest.bounds import MAX_PLUGIN_BYTES
-from clientgo.stopping import on_stop
+from clientgo.stop.stopping import on_stop
 
 PLUGIN_SECONDS = 60.0
 """Time limit of a plugin, in seconds."""

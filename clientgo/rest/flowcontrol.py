@@ -15,7 +15,7 @@ from clientgo.internal.tokenbucket import TokenBucket
 from clientgo.log import get_logger
 from clientgo.rest.clientmetrics import RequestMetrics
 from clientgo.rest.limits import InFlightRequest, require_permission
-from clientgo.stopping import NOT_SENT
+from clientgo.stop.stopping import NOT_SENT
 
 log = get_logger(__name__)
 

@@ -14,8 +14,8 @@ from typing import Generic, Protocol, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConnectionFailed
-from clientgo.lifecycle import Detached
-from clientgo.stopping import GRACE, INTERRUPTED, NOT_SENT, Scopes
+from clientgo.stop.lifecycle import Detached
+from clientgo.stop.stopping import GRACE, INTERRUPTED, NOT_SENT, Scopes
 
 R = TypeVar("R")
 S = TypeVar("S")

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from clientgo.errors import ApiError, ConnectionFailed, error_from_response
 from clientgo.rest.limits import InFlightRequest, Stoppable
-from clientgo.stopping import INTERRUPTED
+from clientgo.stop.stopping import INTERRUPTED
 
 Headers = tuple[tuple[str, str], ...]
 """Request headers in order; a name may appear twice (Impersonate-Group does)."""

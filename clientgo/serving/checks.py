@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from clientgo.cache.state import InformerState
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
-from clientgo.lifecycle import Group, MaybeCoroutine
+from clientgo.stop.lifecycle import Group, MaybeCoroutine
 from clientgo.workqueue.state import QueueState
 
 Check = Callable[[], MaybeCoroutine[None]]

@@ -19,13 +19,13 @@ import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
-from clientgo.history import Reconciliation
 from clientgo.internal.callbacks import run_callback
 from clientgo.internal.uids import random_uuid
 from clientgo.kubernetes.types.core_events import Event
 from clientgo.log import redact
 from clientgo.meta.names import ObjectName
-from clientgo.reconcile import Attempts
+from clientgo.reconcile.attempts import Attempts
+from clientgo.reconcile.history import Reconciliation
 from clientgo.serving.checks import Informer
 from clientgo.serving.compression import compressed
 from clientgo.serving.message import JSON, Response, ServingRequest

@@ -15,11 +15,10 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.flags import Address
-from clientgo.history import History
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
-from clientgo.reconcile import Attempts
+from clientgo.program.flags import Address
+from clientgo.reconcile.attempts import Attempts
+from clientgo.reconcile.history import History
 from clientgo.rest.config import Config
 from clientgo.serving.checks import (
     Check,
@@ -36,7 +35,8 @@ from clientgo.serving.routing import Handler
 from clientgo.serving.server import Server, address_of
 from clientgo.serving.stacks import stacks_route
 from clientgo.serving.zpages import flagz_route, log_level_route, statusz_route
-from clientgo.stopping import ends_with
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import ends_with
 from clientgo.version import VERSION
 
 if TYPE_CHECKING:

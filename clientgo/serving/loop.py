@@ -20,12 +20,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from clientgo.clock import Clock
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.serving.connection import READ, Closed, Limits, ServingConnection, Wait
 from clientgo.serving.connectionlimiter import WAITING, ConnectionLimiter, ConnectionState
 from clientgo.serving.workerpool import WorkerPool
-from clientgo.stopping import TaskScope, end_also_with
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import TaskScope, end_also_with
 
 log = get_logger(__name__)
 

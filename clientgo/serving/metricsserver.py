@@ -11,10 +11,10 @@ from dataclasses import replace
 from prometheus_client import REGISTRY
 
 from clientgo.errors import ConfigError
-from clientgo.flags import Address
 from clientgo.internal.hosts import is_loopback
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.metrics import set_provider
+from clientgo.program.flags import Address
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.serving.authorization import TokenAuthorizer

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
-from clientgo.lifecycle import finished
 from clientgo.log import get_logger
 from clientgo.serving.checks import Check, ping
 from clientgo.serving.message import Response, ServingRequest
 from clientgo.serving.routing import Access, Handler, Route, below
+from clientgo.stop.lifecycle import finished
 
 log = get_logger(__name__)
 

@@ -10,9 +10,9 @@ from typing import TypeVar
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
 from clientgo.internal.hosts import parse_ip
-from clientgo.lifecycle import is_stopped_request
 from clientgo.log import get_logger
 from clientgo.serving.message import Response, ServingRequest
+from clientgo.stop.lifecycle import is_stopped_request
 
 log = get_logger(__name__)
 

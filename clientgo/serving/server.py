@@ -14,17 +14,17 @@ from typing import Any, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
-from clientgo.flags import Address
-from clientgo.flags import address as parse
 from clientgo.internal.hosts import parse_ip
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
+from clientgo.program.flags import Address
+from clientgo.program.flags import address as parse
 from clientgo.serving.connection import STOP_SECONDS, Closed, Limits, Wait
 from clientgo.serving.connectionlimiter import ConnectionState
 from clientgo.serving.loop import ConnectionLoop, Conversation, HandlerCall, Session
 from clientgo.serving.message import RejectedRequest, Response, ServingRequest, Takeover
 from clientgo.serving.routing import Authorizer, Handler, Route, Router, late_response
-from clientgo.stopping import on_stop
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import on_stop
 
 log = get_logger(__name__)
 
@@ -42,8 +42,8 @@ class TLSSource(Protocol):
 class Server:
     """Serves `routes` on `address` from `start` until `stop`, or until its group stops.
 
-    `address` is `HOST:PORT`, `:PORT`, or a result of `clientgo.flags.address`; port 0 selects a free port; `0` alone or
-    None means no server. With `tls` it speaks only HTTPS. `authorizer` checks requests for every route that is not
+    `address` is `HOST:PORT`, `:PORT`, or a result of `clientgo.program.address`; port 0 selects a free port; `0` alone
+    or None means no server. With `tls` it speaks only HTTPS. `authorizer` checks requests for every route that is not
     open.
 
     Raises:

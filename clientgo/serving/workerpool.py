@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable
 
 from clientgo.clock import Clock
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 
 IDLE_SECONDS = 5.0
 """Seconds without work after which a thread ends."""

@@ -23,7 +23,7 @@ from clientgo.rest.request import Requester
 from clientgo.sharding.member import ShardMember
 from clientgo.sharding.ownership import MOST_SLOTS, Ownership
 from clientgo.sharding.slots import LeaseSlots
-from clientgo.stopping import ends_with
+from clientgo.stop.stopping import ends_with
 from clientgo.typed.clientset import BaseClientset
 
 log = get_logger(__name__)

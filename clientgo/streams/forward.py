@@ -14,11 +14,11 @@ from typing import Self
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
-from clientgo.lifecycle import Group, is_stopped_request
 from clientgo.log import get_logger
 from clientgo.rest.connections.tcp import shut_down
 from clientgo.rest.request import Request, Requester
-from clientgo.stopping import on_stop
+from clientgo.stop.lifecycle import Group, is_stopped_request
+from clientgo.stop.stopping import on_stop
 from clientgo.streams.channels import V4, ChannelSocket, open_channels
 from clientgo.streams.link import Link
 

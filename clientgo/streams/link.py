@@ -8,9 +8,9 @@ from typing import Self
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed, LeaseNotHeld
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.rest.connections.tcp import shut_down
+from clientgo.stop.lifecycle import Group
 from clientgo.streams.channels import ChannelSocket
 
 log = get_logger(__name__)

@@ -10,10 +10,10 @@ import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConnectionFailed, Status, api_error, decode_status
-from clientgo.lifecycle import Detached, Group
 from clientgo.rest.limits import Deadline, started_deadline
 from clientgo.rest.request import Request, Requester
 from clientgo.rest.transport import IdleTimeout
+from clientgo.stop.lifecycle import Detached, Group
 from clientgo.streams.channels import ERROR, RESIZE, STDERR, STDIN, STDOUT, ChannelSocket, open_channels
 
 LINGER_SECONDS = 1.0

@@ -27,7 +27,7 @@ from clientgo.meta.typemeta import type_meta
 from clientgo.rest.limits import InFlightRequest, Stoppable
 from clientgo.rest.request import ByteStream, EventStream, OpenStream, Request
 from clientgo.rest.transport import Duplex, Headers
-from clientgo.stopping import current_scopes
+from clientgo.stop.stopping import current_scopes
 from clientgo.testing.actions import Action, action_of, changed_request
 from clientgo.testing.commands import AnsweredCommand
 from clientgo.testing.server import FakeServer, not_supported

@@ -16,7 +16,7 @@ from clientgo.meta.listwatch import BadEvent, Bookmark, ChangeType, ListOptions,
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ListMeta
 from clientgo.rest.request import RawEvent
-from clientgo.stopping import INTERRUPTED, on_stop
+from clientgo.stop.stopping import INTERRUPTED, on_stop
 
 E = TypeVar("E")
 

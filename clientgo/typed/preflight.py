@@ -20,7 +20,7 @@ from clientgo.errors import (
     Unauthorized,
 )
 from clientgo.log import get_logger
-from clientgo.stopping import ends_with
+from clientgo.stop.stopping import ends_with
 
 log = get_logger(__name__)
 

@@ -14,12 +14,12 @@ import msgspec
 
 from clientgo.errors import ApiError, Status, StatusDetails
 from clientgo.internal.callbacks import text_of
-from clientgo.lifecycle import MaybeCoroutine, finished
 from clientgo.log import get_logger
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.patches import PatchError, jsonpatch
 from clientgo.meta.patches.overlay import changed
+from clientgo.stop.lifecycle import MaybeCoroutine, finished
 from clientgo.webhook.admission import (
     AdmissionRequest,
     AdmissionResponse,

@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from clientgo.dynamic.client import DynamicClient, dynamic_client
 from clientgo.meta.objects import GroupVersionResource
+from clientgo.reconcile.retry import DEFAULT_BACKOFF, retry_on_conflict
 from clientgo.rest.request import Requester
-from clientgo.retry import DEFAULT_BACKOFF, retry_on_conflict
 
 _REGISTRATION = "admissionregistration.k8s.io"
 MUTATING = GroupVersionResource(_REGISTRATION, "v1", "mutatingwebhookconfigurations")

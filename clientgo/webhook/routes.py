@@ -14,13 +14,13 @@ from http import HTTPStatus
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
-from clientgo.flags import seconds
 from clientgo.internal.callbacks import run_callback
-from clientgo.lifecycle import is_stopped_request
 from clientgo.log import context, get_logger
 from clientgo.metrics import Counter, safe_provider
+from clientgo.program.flags import seconds
 from clientgo.serving import Access, Response, Route, ServingRequest
 from clientgo.serving.message import JSON
+from clientgo.stop.lifecycle import is_stopped_request
 from clientgo.webhook.admission import (
     AdmissionRequest,
     BadReview,

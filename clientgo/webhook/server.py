@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.commandline import SERVING, flag
 from clientgo.errors import ConfigError
-from clientgo.flags import Address, port
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
+from clientgo.program.commandline import SERVING, flag
+from clientgo.program.flags import Address, port
 from clientgo.serving import Check, Handler, Limits, Server, TLSSource, Unhealthy
 from clientgo.serving.certificates import CERTIFICATE, KEY, CertificateDirectory
+from clientgo.stop.lifecycle import Group
 from clientgo.tls import add_authorities
 from clientgo.webhook.conversion import PATH as CONVERSION_PATH
 from clientgo.webhook.conversion import conversion_route

@@ -3,9 +3,9 @@
 import os
 from dataclasses import dataclass
 
-from clientgo.flags import Address
 from clientgo.manager import Manager, ManagerFlags, run
 from clientgo.meta.declarations import rbac
+from clientgo.program import Address
 
 from controllers.ippool_controller import IPPoolReconciler
 

@@ -26,7 +26,7 @@ from clientgo.manager import ApiReader, DirectClient
 from clientgo.manager.client import Client, Subresource
 from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, replace
 from clientgo.rest import RESTClient
-from clientgo.stopping import current_scopes, on_stop
+from clientgo.stop.stopping import current_scopes, on_stop
 from clientgo.testing.client import FakeClient
 from clientgo.typed.scale import ScaleClient
 

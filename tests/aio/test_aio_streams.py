@@ -13,7 +13,7 @@ from clientgo.aio import AsyncClient, AsyncStream, in_own_thread, in_thread, str
 from clientgo.errors import ConnectionFailed
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
-from clientgo.stopping import StopEvent, ends_with, on_stop
+from clientgo.stop.stopping import StopEvent, ends_with, on_stop
 from clientgo.testing.client import FakeClient
 from clientgo.testing.eventually import eventually
 

@@ -11,11 +11,11 @@ import pytest
 from clientgo.aio import AsyncClient
 from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.manager import DirectClient, Manager, Reconciler
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.rest import Config, RESTClient
-from clientgo.stopping import ends_with
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import ends_with
 from clientgo.testing.eventually import eventually
 
 pytestmark = pytest.mark.integration

@@ -7,9 +7,9 @@ from typing import Any
 
 from clientgo.cache import Reflector, ReflectorOptions, Registration, SharedInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta import ListMeta, ObjectList, ObjectMeta, Undecodable
 from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions, WatchEvent
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource, FakeWatch

@@ -25,11 +25,11 @@ from clientgo.errors import (
     api_error,
 )
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
-from clientgo.lifecycle import Group
 from clientgo.meta import ListMeta, ObjectList, ObjectMeta, Undecodable, object_name
 from clientgo.meta.codec import UnexpectedObject
 from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions, WatchEvent
 from clientgo.rest.transport import IdleTimeout
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.source import FakeWatch
 from tests.cache.scripted import config_map

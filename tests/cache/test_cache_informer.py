@@ -9,10 +9,10 @@ from clientgo.cache import DeletedFinalStateUnknown, SharedInformer, keep_everyt
 from clientgo.errors import ConnectionFailed, Forbidden, InternalError
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, ObjectName, Undecodable, replace
 from clientgo.meta.objects import ManagedFieldsEntry
 from clientgo.rest import Config, RESTClient
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler

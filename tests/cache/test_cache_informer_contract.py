@@ -15,9 +15,9 @@ from clientgo.cache.watchlist import (
 )
 from clientgo.errors import InternalError
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
 from clientgo.meta.listwatch import ListOptions, WatchEvent
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource, FakeWatch

@@ -14,12 +14,12 @@ from clientgo.cache.watchlist import differences
 from clientgo.errors import Expired, InternalError
 from clientgo.kubernetes.types.apps_v1 import ControllerRevision
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import AnyEvent
 from clientgo.meta.objects import ListMeta
 from clientgo.meta.scheme import api_type
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource, FakeWatch

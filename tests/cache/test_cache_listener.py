@@ -15,8 +15,8 @@ from clientgo.cache import DeletedFinalStateUnknown, Registration, SharedInforme
 from clientgo.cache.handlers import ResourceEventHandler, filtered
 from clientgo.cache.listener import DELETION_ATTEMPTS, INITIAL_LIST_END, Added, Listener, Removed, Updated
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectName, object_name
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler

@@ -4,9 +4,9 @@ import pytest
 
 from clientgo.cache import Indexer, MutationCache, SharedInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, ObjectName, replace
 from clientgo.meta.objects import ManagedFieldsEntry
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.source import FakeSource
 from tests.cache.overlaid import KEY, by_uid, seen, version

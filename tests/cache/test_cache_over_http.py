@@ -26,10 +26,10 @@ from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.informers import SharedInformerFactory
 from clientgo.kubernetes.informers.core_v1 import ConfigMapInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
-from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, replace
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler
 from clientgo_apiserver.server import ApiServer

@@ -8,9 +8,9 @@ import pytest
 from clientgo.cache import SharedInformer
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.transport import FakeStream, FakeTransport, Step, frame, reply

@@ -20,9 +20,9 @@ from clientgo.errors import (
     api_error,
 )
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, Undecodable
 from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions, WatchEvent
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.source import FakeWatch
 from tests.cache.scripted import added, watch

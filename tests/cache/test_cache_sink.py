@@ -11,11 +11,11 @@ import pytest
 
 from clientgo.cache import SharedInformer
 from clientgo.cache.distributor import UndecodableObjects
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.meta.codec import Undecodable
 from clientgo.meta.scheme import api_type
 from clientgo.rest import Config, RESTClient
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.transport import FakeStream, FakeTransport, reply
 from clientgo.typed import TypedClient

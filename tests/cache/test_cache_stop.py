@@ -18,10 +18,10 @@ from clientgo.kubernetes.clients.core_v1 import ConfigMapClient
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta import ListMeta, ObjectList, ObjectMeta
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.source import FakeSource
 from tests.rest.loopback import chunked, http, loopback
 

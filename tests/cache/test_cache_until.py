@@ -16,9 +16,9 @@ from clientgo.cache import (
 )
 from clientgo.errors import Forbidden
 from clientgo.kubernetes.types.core_v1 import Secret
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectList, ObjectMeta, ObjectName
 from clientgo.meta.listwatch import AnyEvent, Bookmark, ChangeType, ListOptions, WatchEvent
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.source import FakeSource, FakeWatch
 

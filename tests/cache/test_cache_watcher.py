@@ -25,9 +25,9 @@ from clientgo.errors import (
 from clientgo.kubernetes.clients.core_v1 import ConfigMapClient
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta.listwatch import Bookmark, ListOptions
 from clientgo.rest import Config, RESTClient
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.metrics import recorded_metrics

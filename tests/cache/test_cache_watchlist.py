@@ -21,10 +21,10 @@ from clientgo.cache.watchlist import (
 )
 from clientgo.errors import ApiError, Expired, Forbidden, InternalError, Invalid, NotFound, TooManyRequests
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, Undecodable
 from clientgo.meta.codec import ObjectList
 from clientgo.meta.listwatch import AnyEvent, BadEvent, Bookmark, WatchEvent
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource, FakeWatch

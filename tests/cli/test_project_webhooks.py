@@ -15,12 +15,12 @@ import yaml
 
 from clientgo.envtest import BundledServer, Environment, Webhooks
 from clientgo.errors import ClientGoError
-from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource
 from clientgo.meta.codec import encode_value
 from clientgo.rest import RESTClient
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
 from clientgo.rest.request import Request
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from clientgo.webhook.injection import Targets
 from clientgo.webhook.rotation import SelfSignedCertificates

@@ -74,7 +74,7 @@ LISTERS = {
     "clientgo.cache.informer",
     "clientgo.cache.reflector",
     "clientgo.rest.request",
-    "clientgo.lifecycle",
+    "clientgo.stop.lifecycle",
     "random",
 }
 INFORMERS = {

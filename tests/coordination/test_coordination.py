@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.commandline import ShardingFlags
 from clientgo.coordination import LeaderElectionOptions, ShardingOptions, coordination_options, coordinator_for
 from clientgo.errors import ConfigError
-from clientgo.lifecycle import Group
+from clientgo.program.commandline import ShardingFlags
 from clientgo.rest import Config
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.kubernetes import FakeClientset
 
 NOWHERE = Config(host="http://127.0.0.1:9")

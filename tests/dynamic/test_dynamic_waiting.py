@@ -13,10 +13,10 @@ from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import NotFound
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import Container, Pod, PodCondition, PodSpec, PodStatus
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, replace
 from clientgo.record import EventBroadcaster, sink_for
-from clientgo.stopping import ends_with
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import ends_with
 from clientgo.typed.options import DeleteOptions
 
 pytestmark = pytest.mark.integration

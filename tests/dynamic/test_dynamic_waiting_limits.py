@@ -14,7 +14,7 @@ from clientgo.kubernetes.types.core_v1 import Pod
 from clientgo.meta import ObjectMeta, to_dict
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
-from clientgo.stopping import is_stopping
+from clientgo.stop.stopping import is_stopping
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.transport import FakeTransport, refusal, reply
 from tests.rest.loopback import chunked, http, loopback

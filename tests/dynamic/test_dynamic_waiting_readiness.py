@@ -13,9 +13,9 @@ from clientgo.dynamic.rollout import RolloutFailed
 from clientgo.dynamic.unstructured import unstructured_type
 from clientgo.dynamic.waiting import WaitTimeout, wait_for
 from clientgo.kubernetes.types.apps_v1 import Deployment
-from clientgo.lifecycle import Group
 from clientgo.manager.client import DirectClient
 from clientgo.meta import ObjectMeta, api_of, api_type, from_dict, to_dict
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.actions import Action
 from clientgo.testing.fake import FakeRequester
 

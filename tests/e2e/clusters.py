@@ -22,10 +22,10 @@ from clientgo.errors import AlreadyExists, NotFound
 from clientgo.kubernetes.clients.apps_v1 import DeploymentClient
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import Pod
-from clientgo.lifecycle import Group
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.kubeconfigwriter import kubeconfig
+from clientgo.stop.lifecycle import Group
 
 _BUNDLED: EnvironmentKind = "bundled server"
 _PLANE: EnvironmentKind = "control plane"

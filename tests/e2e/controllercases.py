@@ -12,12 +12,12 @@ from clientgo.errors import Invalid, NotFound
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
 from clientgo.kubernetes.types.core_v1 import Event
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.meta import replace as changed
 from clientgo.record import EventBroadcaster, sink_for
 from clientgo.rest import RESTClient
 from clientgo.rest.request import Request
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from clientgo.typed.options import DeleteOptions
 from clientgo_apiserver.embedded import EmbeddedServer

@@ -17,7 +17,6 @@ from clientgo.errors import BadRequest, NotFound
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.kubernetes.types.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
-from clientgo.lifecycle import Group
 from clientgo.manager import (
     CacheOptions,
     Client,
@@ -34,6 +33,7 @@ from clientgo.manager.requesters import FieldValidation
 from clientgo.meta import ObjectMeta, ObjectName, api_type, replace
 from clientgo.metrics import provider, set_provider
 from clientgo.rest import Config, RESTClient
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
 from tests.e2e.clusters import account_token, namespace

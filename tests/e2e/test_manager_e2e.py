@@ -17,9 +17,9 @@ from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.kubernetes.informers.apps_v1 import DeploymentInformer
 from clientgo.kubernetes.types.apps_v1 import Deployment
-from clientgo.lifecycle import Group
 from clientgo.manager import CacheOptions, ControllerBuilder, LeaderElectionOptions, Manager, Options
 from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.controller import Controller as LowLevel

@@ -22,9 +22,9 @@ from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.errors import ConfigError, NotFound
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, replace
 from clientgo.rest import RESTClient
+from clientgo.stop.lifecycle import Group
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.desired import new_deployment
 from controller.options import parse

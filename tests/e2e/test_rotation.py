@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from clientgo.envtest import BundledServer, Environment, server_from
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.rest import Config
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.server import ApiServer

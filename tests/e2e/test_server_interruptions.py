@@ -22,12 +22,12 @@ from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.leaderelection import LeaderElector, LeaseLock
-from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource, ObjectMeta
 from clientgo.meta.codec import ObjectList
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import Request
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from tests.e2e.clusters import account_token, namespace
 from tests.e2e.controllercases import Cluster

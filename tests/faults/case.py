@@ -10,7 +10,7 @@ from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.meta.objects import EMPTY_MAP
-from clientgo.stopping import StopEvent
+from clientgo.stop.stopping import StopEvent
 from tests.faults import oracle
 from tests.faults.oracle import Resources
 from tests.faults.rig import Rig

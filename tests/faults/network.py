@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 
 Direction = Literal["up", "down"]
 """To the server, or back from it."""

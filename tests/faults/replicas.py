@@ -20,7 +20,7 @@ from clientgo.errors import ClientGoError
 from clientgo.log import setup
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
-from clientgo.signals import stop_on_signals
+from clientgo.stop.signals import stop_on_signals
 from controller.options import parse
 from controller.program import run
 from tests.faults.oracle import Resources

@@ -25,13 +25,13 @@ from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import ClientGoError
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.kubernetes.types.apps_v1 import Deployment
-from clientgo.lifecycle import Group
 from clientgo.log import TextFormatter
 from clientgo.meta import ObjectMeta
 from clientgo.metrics import NoMetrics, set_provider
 from clientgo.rest import RESTClient
 from clientgo.rest.request import EventStream, Request
 from clientgo.serving import Diagnostics, serve_diagnostics
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import ConditionTimeout, eventually
 from clientgo_apiserver.server import ApiServer
 from controller.api.v1alpha1 import Foo, FooSpec

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from tests.faults.proxy import Mood, Proxy
 
 pytestmark = pytest.mark.integration

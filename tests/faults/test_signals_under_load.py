@@ -32,7 +32,7 @@ LIMIT = 120.0
 
 CONSUMER = """
 import os, sys, threading
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.workqueue import RateLimitingQueue
 keys = int(sys.argv[1])
 queue = RateLimitingQueue[int]()

@@ -12,9 +12,9 @@ from pathlib import Path
 import yaml
 
 from clientgo.codegen.__main__ import main as codegen
-from clientgo.commandline import flag_values
 from clientgo.envtest.crds import read_crds
 from clientgo.errors import ConfigError
+from clientgo.program.commandline import flag_values
 from clientgo.rest.kubeconfig import config_from
 from clientgo_apiserver.__main__ import _parser as apiserver_parser
 from controller.options import parse

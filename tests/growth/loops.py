@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
-from clientgo.lifecycle import Group
 from clientgo.log.repeats import Repeats
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
 from clientgo.record.events import make_event
@@ -13,6 +12,7 @@ from clientgo.rest.headers import WarningLogger
 from clientgo.serving import ServingRequest
 from clientgo.serving.authorization import BoundedCache
 from clientgo.serving.prometheus import PrometheusProvider, metrics_route
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import WorkQueue
 from clientgo.workqueue.delaying import DelayHeap

@@ -8,8 +8,6 @@ from typing import Any
 
 import msgspec
 
-from clientgo.commandline import FlagParser, flag
-from clientgo.flags import seconds
 from clientgo.log import redact, register_secret
 from clientgo.log.values import to_json_value
 from clientgo.meta import jsonpath
@@ -18,6 +16,8 @@ from clientgo.meta.selectors import SelectorError, parse_selector
 from clientgo.meta.shallow_json import elements, members, names_alone
 from clientgo.meta.yamlio import InvalidYAML, read_yaml, to_yaml
 from clientgo.pki import CertificateAuthority, merge_bundle
+from clientgo.program.commandline import FlagParser, flag
+from clientgo.program.flags import seconds
 from clientgo.rest import kubeconfig
 from clientgo.tls import add_authorities
 from clientgo_apiserver.apiextensions.fieldpaths import find_field

@@ -9,11 +9,11 @@ from clientgo.errors import ApiError, ConnectionFailed
 from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
 from clientgo.leaderelection import LeaderElectionRecord, LeaderElector, LeaseLock
 from clientgo.leaderelection.candidate import Candidate, ElectionMetrics
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.meta.objects import MicroTime
 from clientgo.meta.scheme import api_of
 from clientgo.record.fake import FakeRecorder
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset

@@ -9,7 +9,7 @@ import pytest
 from clientgo.errors import Conflict, NotFound
 from clientgo.leaderelection import LeaderElectionRecord
 from clientgo.leaderelection.bounded import BoundedLock, CallGivenUp, CallStopped
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.kubernetes import FakeClientset

@@ -13,7 +13,7 @@ from clientgo.leaderelection.bounded import BoundedLock
 from clientgo.leaderelection.candidate import Candidate, ElectionMetrics
 from clientgo.leaderelection.record import LeaderElectionRecord, Observation
 from clientgo.leaderelection.reporter import Reporter
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
 from clientgo.testing.metrics import recorded_metrics

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from clientgo.lifecycle import StillRunning
+from clientgo.stop.lifecycle import StillRunning
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from tests.leaderelection.election import SECONDS, Bench, Gate, Updates, record_in

@@ -8,7 +8,7 @@ import pytest
 
 from clientgo.errors import ConnectionFailed
 from clientgo.leaderelection import Leadership, LeadershipLost, LeaseLock
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
 

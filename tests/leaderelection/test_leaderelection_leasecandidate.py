@@ -17,9 +17,9 @@ from clientgo.leaderelection.leasecandidate import (
     LeaseCandidateSpec,
 )
 from clientgo.leaderelection.record import LeaderElectionRecord, Observation
-from clientgo.lifecycle import Group
 from clientgo.meta import change, replace
 from clientgo.meta.objects import MicroTime
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from clientgo.lifecycle import Group
 from clientgo.log.callers import line_of_error, line_of_thread
-from clientgo.retry import retry_on_conflict
+from clientgo.reconcile.retry import retry_on_conflict
+from clientgo.stop.lifecycle import Group
 
 HERE = "tests/log/test_log_callers.py"
 

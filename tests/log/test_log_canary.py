@@ -20,13 +20,13 @@ from clientgo.cache import SharedInformer
 from clientgo.errors import ClientGoError
 from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
-from clientgo.lifecycle import Group
 from clientgo.log.credentials import _SECRETS
 from clientgo.meta import ObjectMeta
 from clientgo.meta.yamlio import to_yaml
 from clientgo.record import EventBroadcaster
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.config import Delegated
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.transport import FakeStream, FakeTransport, refusal, refused, reply
 
 CANARY = "tweety+canary/yellow=bird"

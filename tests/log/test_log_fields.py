@@ -10,7 +10,7 @@ import pytest
 
 from clientgo import log
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 
 to = logging.getLogger("clientgo.fields")

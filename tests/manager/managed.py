@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
-from clientgo.lifecycle import Group
 from clientgo.manager import Manager, Options
 from clientgo.meta import ObjectMeta, Scheme, replace
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from clientgo.testing.fake import FakeRequester
 from controller.api.v1alpha1 import Foo, FooSpec

@@ -6,10 +6,10 @@ import pytest
 
 from clientgo.errors import ConfigError, LeaseNotHeld
 from clientgo.kubernetes.types.core_v1 import Event
-from clientgo.lifecycle import Group, StillRunning
 from clientgo.manager import ControllerBuilder, LeaderElectionOptions, Manager, Options
 from clientgo.rest import Config
 from clientgo.serving import Unhealthy
+from clientgo.stop.lifecycle import Group, StillRunning
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo
 from generated.clientset.fake import FakeClientset

@@ -8,10 +8,10 @@ import pytest
 from clientgo.aio import AsyncClient
 from clientgo.errors import Cancelled
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group, MaybeCoroutine, finished
 from clientgo.manager import Client, ControllerBuilder, Finalizers, Reconciler, Result
 from clientgo.meta import ObjectMeta, ObjectName, replace
 from clientgo.record import EventRecorder
+from clientgo.stop.lifecycle import Group, MaybeCoroutine, finished
 from clientgo.testing.client import FakeClient
 from clientgo.testing.eventually import eventually
 from clientgo.testing.fake import FakeRequester

@@ -12,11 +12,11 @@ from itertools import count
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.manager import ByObject, CacheOptions, Client, Manager, Options
 from clientgo.meta import ObjectMeta, ObjectName, Scheme
 from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import Requester
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.fake import FakeRequester
 from clientgo_apiserver.server import ApiServer
 from tests.manager.managed import running

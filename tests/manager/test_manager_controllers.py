@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from clientgo.errors import ConfigError, ConnectionFailed
-from clientgo.lifecycle import Group
 from clientgo.log.fields import current_fields
 from clientgo.manager import Controller, ControllerOptions, FuncSource, Result, TerminalError
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.controllers import reconcile_of
 from clientgo.meta import ObjectName
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import RecordedMetrics, recorded_metrics
 from clientgo.workqueue import LOW, RateLimitingQueue

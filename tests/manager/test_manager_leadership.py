@@ -9,7 +9,6 @@ import pytest
 
 from clientgo.errors import ConfigError, LeaseNotHeld
 from clientgo.kubernetes.clients.coordination_v1 import CoordinationV1
-from clientgo.lifecycle import Group
 from clientgo.manager import (
     Controller,
     ControllerBuilder,
@@ -19,6 +18,7 @@ from clientgo.manager import (
     Manager,
 )
 from clientgo.meta import ObjectName
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from clientgo.testing.fake import FakeRequester
 from controller.api.v1alpha1 import Foo

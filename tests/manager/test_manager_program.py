@@ -3,11 +3,11 @@
 import threading
 from dataclasses import replace
 
-from clientgo.commandline import FlagParser
-from clientgo.flags import Address
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import CacheOptions, ClusterOptions, LeaderElectionOptions, Manager, ManagerFlags, Reconciler
 from clientgo.manager.program import required_resources, run_manager
+from clientgo.program.commandline import FlagParser
+from clientgo.program.flags import Address
 from clientgo.rest import Config
 from controller.api.v1alpha1 import Foo
 from tests.manager.managed import fake, manager_of

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from clientgo.lifecycle import Group
 from clientgo.manager import Controller, ControllerBuilder, ControllerOptions, FuncSource, InformerSource
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.sources import Source
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo
 from tests.manager.managed import fake, manager_of, new_foo

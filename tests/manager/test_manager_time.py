@@ -10,10 +10,10 @@ from clientgo.cache.state import wait_for_cache_sync
 from clientgo.clock import Clock, utc
 from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.manager import ControllerBuilder, Manager, Options, Reconciler, Result
 from clientgo.manager.runnables import OTHERS, RunnableGroup
 from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.client import FakeClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually

@@ -10,8 +10,8 @@ from tests.models.locks import Clock, Event
 from tests.models.schedules import Scheduler
 
 ELECTION = [
-    "clientgo.stopping",
-    "clientgo.lifecycle",
+    "clientgo.stop.stopping",
+    "clientgo.stop.lifecycle",
     "clientgo.leaderelection.record",
     "clientgo.leaderelection.candidate",
     "clientgo.leaderelection.bounded",

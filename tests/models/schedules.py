@@ -13,7 +13,7 @@ from itertools import groupby
 from random import Random
 from typing import Protocol
 
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 
 CLOCK = "time"
 """The name under which the passing of time takes its turns."""

@@ -14,7 +14,7 @@ from tests.models.schedules import Failed, Program, Scheduler, exhaust, explore,
 from tests.models.views import View, config_map
 
 CACHE = [
-    "clientgo.stopping", "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
+    "clientgo.stop.stopping", "clientgo.stop.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
     "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.distributor",
     "clientgo.cache.informer",
     "clientgo.cache.factory", "clientgo.testing.source",

@@ -16,7 +16,7 @@ from tests.models.server import FAULTS, ModelServer
 from tests.models.views import View
 
 CACHE = [
-    "clientgo.stopping", "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
+    "clientgo.stop.stopping", "clientgo.stop.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
     "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.distributor",
     "clientgo.cache.informer",
     "clientgo.testing.source",

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.lifecycle import Group
 from clientgo.perturb.programs import frames
 from clientgo.perturb.programs.clock import OperatorClock, WorldTime
 from clientgo.perturb.programs.waits import is_reported, is_waiting
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 
 PROGRAM = Path(__file__).with_name("waits.py")

@@ -10,9 +10,9 @@ from types import FrameType
 import pytest
 
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.record import FakeRecorder
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.kubernetes import FakeClientset as FakeKubernetes
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.controller import Controller

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference, Pod
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, Scheme, from_dict, replace, to_dict
 from clientgo.meta.patches import mergepatch
 from clientgo.record import EventBroadcaster, EventRecorder, sink_for
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 

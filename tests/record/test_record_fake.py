@@ -3,10 +3,10 @@
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import Pod
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.record.fake import FakeRecorder
 from clientgo.record.recorder import EventRecorder
+from clientgo.stop.lifecycle import Group
 
 POD = Pod(metadata=ObjectMeta(name="p"))
 

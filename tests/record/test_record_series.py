@@ -8,7 +8,6 @@ import pytest
 
 from clientgo.errors import AlreadyExists, InternalError, NotFound
 from clientgo.kubernetes.types.core_v1 import Event, EventSeries, ObjectReference, Pod
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, Scheme, from_dict, replace
 from clientgo.record import EventBroadcaster, sink_for
 from clientgo.record.correlator import EventCorrelator
@@ -16,6 +15,7 @@ from clientgo.record.events import micro_time, nanoseconds
 from clientgo.record.sender import EventSender
 from clientgo.record.series import SeriesCache, series_key
 from clientgo.record.sinks import CoreEventClient
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 

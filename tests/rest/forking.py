@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from clientgo.errors import ClientGoError
-from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Request
+from clientgo.stop.lifecycle import Group
 
 THREADS = 4
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.tls import TLSSocket
 
 CLOSE = b"\x00close"

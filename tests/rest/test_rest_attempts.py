@@ -5,11 +5,11 @@ import threading
 import pytest
 
 from clientgo.errors import ApiError, ConnectionFailed, Timeout, TooManyRequests
-from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource, replace
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Request
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.transport import FakeTransport, dropped, refusal, refused, reply, timed_out
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from clientgo.errors import ConfigError, ConnectionFailed
-from clientgo.lifecycle import Group
 from clientgo.rest.auth import Renewing, TokenFile, credentials_for
 from clientgo.rest.auth_plugins import Credential
 from clientgo.rest.config import Config, Delegated
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 
 

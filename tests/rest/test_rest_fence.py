@@ -10,7 +10,6 @@ from msgspec.structs import replace as replace_struct
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import LeaseNotHeld, NotFound
 from clientgo.kubernetes.clients.apps_v1 import AppsV1
-from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
@@ -20,7 +19,8 @@ from clientgo.rest.fence import FencedRequester
 from clientgo.rest.limits import Checked, InFlightRequest, current_request
 from clientgo.rest.request import Request
 from clientgo.rest.transport import HTTPReply
-from clientgo.stopping import current_scopes
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import current_scopes
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
 from clientgo.testing.transport import FakeTransport, refusal, reply

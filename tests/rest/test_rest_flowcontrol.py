@@ -14,7 +14,7 @@ from clientgo.metrics import NoMetrics
 from clientgo.rest.clientmetrics import RequestMetrics
 from clientgo.rest.flowcontrol import Throttle, TokenBucketRateLimiter
 from clientgo.rest.limits import InFlightRequest
-from clientgo.stopping import scope_of
+from clientgo.stop.stopping import scope_of
 from clientgo.testing.clock import FakeClock
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from clientgo.errors import ConfigError, ConnectionFailed, ServiceUnavailable, TooManyRequests
-from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config, Delegated
@@ -19,7 +18,8 @@ from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.pool import PoolTransport
 from clientgo.rest.request import Request
 from clientgo.rest.transport import HTTPReply
-from clientgo.stopping import scope_of
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import scope_of
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, reply, timed_out

@@ -10,7 +10,7 @@ from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
 from clientgo.rest.limits import InFlightRequest
 from clientgo.rest.transport import StoppableDuplex
-from clientgo.stopping import StopEvent, ends_with
+from clientgo.stop.stopping import StopEvent, ends_with
 from clientgo.streams import CommandResult
 from clientgo.testing.commands import AnsweredCommand
 from clientgo.testing.transport import FakeStream, FakeTransport

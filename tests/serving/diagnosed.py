@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from clientgo.commandline import ServingFlags
-from clientgo.flags import Address
 from clientgo.metrics import provider, set_provider
+from clientgo.program.commandline import ServingFlags
+from clientgo.program.flags import Address
 from clientgo.rest import Config
 from clientgo.serving import Diagnostics, serve_diagnostics
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from clientgo.lifecycle import Group
 from clientgo.serving import Handler, Server
 from clientgo.serving.connection import Steps
+from clientgo.stop.lifecycle import Group
 
 R = TypeVar("R")
 

@@ -9,7 +9,7 @@ from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
 from clientgo.kubernetes.types.core_v1 import Container, PodSpec, PodTemplateSpec
 from clientgo.kubernetes.types.shared import LabelSelector
 from clientgo.meta import ObjectMeta, ObjectName
-from clientgo.reconcile import Attempts
+from clientgo.reconcile.attempts import Attempts
 from clientgo.workqueue import RateLimitingQueue
 from hack.browser import NAMES, Page, browser, find_browser
 from tests.faults.rig import Rig

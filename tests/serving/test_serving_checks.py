@@ -10,7 +10,6 @@ from clientgo.cache import SharedInformer
 from clientgo.cache.state import InformerState
 from clientgo.errors import ClientGoError, ConnectionFailed, Forbidden, NotFound
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList
 from clientgo.meta.listwatch import ListOptions, Watch
 from clientgo.serving import (
@@ -23,6 +22,7 @@ from clientgo.serving import (
     ping,
     threads_alive,
 )
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import WorkQueue
 

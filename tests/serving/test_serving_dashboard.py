@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from clientgo.cache.state import InformerState, ObjectFailure
-from clientgo.commandline import ServingFlags
-from clientgo.flags import Address
-from clientgo.history import History
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.metrics import provider, set_provider
-from clientgo.reconcile import Attempts
+from clientgo.program.commandline import ServingFlags
+from clientgo.program.flags import Address
+from clientgo.reconcile.attempts import Attempts
+from clientgo.reconcile.history import History
 from clientgo.record import EventBroadcaster
 from clientgo.serving import Diagnostics, ServingRequest
 from clientgo.serving.dashboard import PAGE, ROWS, SAMPLES, STATE, Dashboard

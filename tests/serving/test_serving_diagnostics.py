@@ -7,9 +7,9 @@ from prometheus_client import REGISTRY, Gauge
 from prometheus_client.parser import text_string_to_metric_families
 
 from clientgo.cache.state import InformerState
-from clientgo.commandline import ServingFlags
 from clientgo.errors import ConfigError
-from clientgo.flags import Address
+from clientgo.program.commandline import ServingFlags
+from clientgo.program.flags import Address
 from clientgo.serving import Diagnostics, Unhealthy
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import WorkQueue

@@ -8,10 +8,10 @@ import threading
 import pytest
 
 from clientgo.errors import ConfigError
-from clientgo.lifecycle import Group
 from clientgo.serving import Access, Handler, Limits, Response, Route, Server, ServingRequest
 from clientgo.serving.message import Takeover
-from clientgo.stopping import on_stop
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import on_stop
 from tests.serving.serving_client import ask, exchange, raw, serving, until_closed
 
 pytestmark = pytest.mark.integration

@@ -18,10 +18,10 @@ from cryptography import x509
 
 from clientgo.clock import SYSTEM_CLOCK, utc
 from clientgo.errors import ConfigError
-from clientgo.lifecycle import Group
 from clientgo.pki import CertificateAuthority
 from clientgo.serving import Limits, Response
 from clientgo.serving.certificates import CertificateDirectory, SelfSigned, serving_certificate, serving_context
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from tests.serving.serving_client import ask, raw, serving, until_closed
 

@@ -11,12 +11,12 @@ from clientgo import metrics
 from clientgo.errors import Forbidden, LeaseNotHeld
 from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
 from clientgo.sharding import NotRenewed, Shards
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 
 from websocket import ABNF
 
-from clientgo.lifecycle import Group
-from clientgo.stopping import is_stopping, on_stop
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import is_stopping, on_stop
 from tests.streams.peers import frame
 
 TICK = 0.01

@@ -11,12 +11,12 @@ import pytest
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConnectionFailed, Forbidden, NotFound
 from clientgo.kubernetes.clients.core_v1 import CoreV1, PodClient
-from clientgo.lifecycle import Group
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.transport import HTTPReply
-from clientgo.stopping import StopEvent, ends_with
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import StopEvent, ends_with
 from clientgo.streams import PortForward
 from clientgo.streams.channels import V4
 from clientgo.streams.link import QUIET_SECONDS

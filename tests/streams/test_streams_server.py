@@ -8,10 +8,10 @@ import pytest
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConnectionFailed, NotFound
 from clientgo.kubernetes.clients.core_v1 import CoreV1, PodClient
-from clientgo.lifecycle import Group
 from clientgo.manager.client import DirectClient
 from clientgo.rest.client import RESTClient
-from clientgo.stopping import StopEvent, ends_with
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import StopEvent, ends_with
 from clientgo.streams import CommandResult, OutputPiece
 from tests.streams.peers import no_thread_left
 from tests.streams.simulated import running_requester

@@ -7,8 +7,8 @@ import pytest
 from clientgo.errors import Conflict, NotFound
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.actions import Action
 from clientgo.testing.kubernetes import FakeClientset
 from tests.workloads import deployment

@@ -24,11 +24,11 @@ from clientgo.kubernetes.clients.core_v1 import NamespaceClient, PodClient
 from clientgo.kubernetes.types import policy_v1
 from clientgo.kubernetes.types.apps_v1 import ControllerRevision
 from clientgo.kubernetes.types.core_v1 import Pod
-from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, Scheme, api_of, api_type, replace
 from clientgo.meta.codec import encode_value
 from clientgo.meta.listwatch import Bookmark, ListOptions, WatchEvent
 from clientgo.rest.request import STRATEGIC_PATCH, Request
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.actions import Action
 from clientgo.testing.client import FakeClient
 from clientgo.testing.clock import FakeClock

@@ -3,7 +3,7 @@
 import pytest
 
 from clientgo.errors import ConnectionFailed
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.transport import FakeStream, FakeTransport, NothingScripted, dropped, frame, refusal, reply
 from tests.races import TOTAL, race

@@ -3,7 +3,7 @@
 import pytest
 
 from clientgo import metrics
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.metrics import RecordedMetrics, recorded_metrics
 
 

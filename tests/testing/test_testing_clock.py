@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from clientgo.clock import Clock
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import ClockWaitTimeout, FakeClock
 
 

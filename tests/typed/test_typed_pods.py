@@ -8,12 +8,12 @@ import pytest
 
 from clientgo.errors import BadRequest, ConnectionFailed, LeaseNotHeld, MethodNotAllowed, NotFound, TooManyRequests
 from clientgo.kubernetes.clients.core_v1 import CoreV1, PodClient
-from clientgo.lifecycle import Group
 from clientgo.manager.requesters import LimitedRequester, ReconciliationTimeout, ValidatingRequester, limited
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.request import Requester
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 from clientgo.testing.transport import FakeStream, FakeTransport, refusal, reply

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clientgo.lifecycle import Group
 from clientgo.meta import EMPTY_MAP, Int32, ObjectMeta, WebhookConversion, api_type, replace
 from clientgo.meta.declarations import admission_webhook
 from clientgo.pki import CertificateAuthority
 from clientgo.serving import Response, ServingRequest
+from clientgo.stop.lifecycle import Group
 from clientgo.webhook import AdmissionRequest, Denied, Warnings, WebhookServer, field
 
 GROUP = "ajd.my.domain"

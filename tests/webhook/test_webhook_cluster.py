@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from clientgo.errors import ApiError, InternalError, Invalid
-from clientgo.lifecycle import Group
 from clientgo.manager import Manager, Options
 from clientgo.meta import ObjectMeta
 from clientgo.meta.codec import encode_value
 from clientgo.rest.request import JSON_PATCH, Request
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from clientgo.webhook.injection import MUTATING, VALIDATING, Targets
 from clientgo.webhook.rotation import SelfSignedCertificates

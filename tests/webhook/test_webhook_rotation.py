@@ -15,11 +15,11 @@ import pytest
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import NotFound
-from clientgo.lifecycle import Group
 from clientgo.meta.codec import encode_value
 from clientgo.pki import CertificateAuthority
 from clientgo.rest import RESTClient
 from clientgo.rest.request import Request, Requester
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.webhook.injection import CRDS, MUTATING, VALIDATING, Targets, inject_ca, server_names
 from clientgo.webhook.rotation import SelfSignedCertificates

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from clientgo.errors import ConfigError
-from clientgo.lifecycle import Group
 from clientgo.pki import CertificateAuthority
 from clientgo.serving import Limits, Unhealthy
+from clientgo.stop.lifecycle import Group
 from clientgo.webhook import (
     AdmissionRequest,
     AdmissionResponse,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import clientgo.metrics
-from clientgo.lifecycle import Group
 from clientgo.metrics import NoMetrics
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import RecordedMetrics
 from clientgo.workqueue import (

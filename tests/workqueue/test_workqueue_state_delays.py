@@ -2,7 +2,7 @@
 
 import threading
 
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import (
     DelayingQueue,

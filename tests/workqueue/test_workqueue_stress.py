@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, PriorityQueue, RateLimitingQueue, ShutDown
 
 KEYS, WORKERS, PRODUCERS = 10_000, 16, 4

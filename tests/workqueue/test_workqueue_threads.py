@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import ShutDown, WorkQueue
 

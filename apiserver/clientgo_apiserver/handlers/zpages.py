@@ -6,7 +6,7 @@ They are text. A client that accepts the kind `Statusz` or `Flagz` of config.k8s
 from datetime import datetime
 from typing import Any
 
-from clientgo.commandline import flag_values
+from clientgo.program.commandline import flag_values
 from clientgo.version import KUBERNETES
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, as_requested, json_response, text_response
 from clientgo_apiserver.http.rendering import indent

@@ -10,7 +10,7 @@ import urllib3
 
 from apiserver.tests.inprocess import APPLY, CONFIG_MAPS, FOOS, GROUP, JSON_PATCH, MERGE, Kube, foo
 from apiserver.tests.webhookserver import WebhookServer, allow, deny, patch, serving
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.server import ApiServer

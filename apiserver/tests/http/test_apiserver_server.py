@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, Kube, foo
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from clientgo_apiserver.handlers.nonresource import VERSION
 from clientgo_apiserver.http.messages import HTTPRequest, text_response, warning_headers
 from clientgo_apiserver.http.status import ApiFailure

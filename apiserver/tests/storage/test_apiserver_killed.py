@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 from tests.processes import Child
 
 pytestmark = pytest.mark.e2e

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from clientgo.clock import Clock
-from clientgo.lifecycle import Group
 from clientgo.manager import Manager, Options, Reconciler
 from clientgo.perturb.programs.clock import EPOCH, Crashed, OperatorClock, WorldTime
 from clientgo.perturb.programs.gate import UPGRADE, GateTransport, Outgoing, WatchBody, http_reply
@@ -18,6 +17,7 @@ from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
 from clientgo.rest.transport import HTTPReply
 from clientgo.servers import MemoryServer, ServedReply
+from clientgo.stop.lifecycle import Group
 
 Setup = Callable[[Manager], object]
 """Adds reconcilers and controllers to a manager, which is new at each start of the operator."""

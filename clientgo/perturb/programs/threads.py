@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
 
-import clientgo.lifecycle
 import clientgo.record
-import clientgo.stopping
+import clientgo.stop.lifecycle
+import clientgo.stop.stopping
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.perturb.programs.clock import WorldTime
 from clientgo.perturb.programs.frames import is_condition, is_idle_worker, waits
 from clientgo.perturb.programs.waits import is_reported, is_waiting
 
 # Threads that only send events, which the gate answers at once, and that only call what ends at a stop.
-_SENDERS = (str(Path(clientgo.record.__file__).parent), str(clientgo.stopping.__file__))
-_STARTERS = (str(threading.__file__), str(clientgo.lifecycle.__file__))
+_SENDERS = (str(Path(clientgo.record.__file__).parent), str(clientgo.stop.stopping.__file__))
+_STARTERS = (str(threading.__file__), str(clientgo.stop.lifecycle.__file__))
 
 STUCK_LOOKS = 60
 """Looks, each after a pause, without a move after which a thread counts as waiting in C code.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.internal import forks
-from clientgo.lifecycle import Detached, Group
 from clientgo.rest.clientmetrics import ConnectionMetrics
 from clientgo.rest.config import ClientCertificate, Config, server_url
 from clientgo.rest.connections.error_messages import FAILURES, dial_failure
@@ -27,6 +26,7 @@ from clientgo.rest.connections.tcp import (
 )
 from clientgo.rest.connections.tls import TLSContexts
 from clientgo.rest.limits import wait_for
+from clientgo.stop.lifecycle import Detached, Group
 
 if TYPE_CHECKING:
     from clientgo.rest.connections.proxy import Proxy

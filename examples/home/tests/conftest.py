@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from clientgo.envtest import BundledServer, Environment, Webhooks, server_from
 from clientgo.envtest.accounts import ManagerAccount
-from clientgo.lifecycle import Group
 from clientgo.manager import Client, DirectClient, Manager, Options
 from clientgo.meta import ApiObject
 from clientgo.rest import RESTClient
+from clientgo.stop import Group
 
 from tests.webhooks import served
 

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from clientgo.envtest import Environment
-from clientgo.lifecycle import Group
+from clientgo.stop import Group
 from clientgo.webhook import WebhookServer
 
 from webhooks.server import register

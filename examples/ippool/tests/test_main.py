@@ -1,4 +1,4 @@
-from clientgo.flags import Address
+from clientgo.program import Address
 
 from main import DEFAULTS
 

@@ -10,7 +10,7 @@ from clientgo.manager import Client, Manager, Result, find_status_condition, is_
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, new_controller_ref, object_name
 from clientgo.perturb import change as changed
 from clientgo.perturb import create, delete
-from clientgo.retry import retry_on_conflict
+from clientgo.reconcile import retry_on_conflict
 from clientgo.typed import Scale
 
 from api.v1.rediscluster_types import RedisCluster, RedisClusterSpec

@@ -9,7 +9,7 @@ from clientgo.manager import Client, Manager, find_status_condition
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, is_controlled_by, replace
 from clientgo.perturb import change as changed
 from clientgo.perturb import create, delete
-from clientgo.retry import retry_on_conflict
+from clientgo.reconcile import retry_on_conflict
 from clientgo.testing.client import FakeClient
 from clientgo.testing.eventually import eventually
 from clientgo.typed import Scale

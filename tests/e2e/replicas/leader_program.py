@@ -10,7 +10,7 @@ import threading
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.leaderelection import LeaderElector, LeaseLock, config_for_lock
 from clientgo.rest import load_config
-from clientgo.signals import stop_on_signals
+from clientgo.stop.signals import stop_on_signals
 
 
 def say(what: str) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.leaderelection import config_for_lock
-from clientgo.lifecycle import Group
 from clientgo.rest import load_config
 from clientgo.sharding import Shards
-from clientgo.signals import stop_on_signals
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.signals import stop_on_signals
 
 KEYS = [f"3f2a1b3c-0000-4000-8000-{number:012}" for number in range(60)]
 WORK = 0.002

@@ -9,7 +9,6 @@ import pytest
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
-from clientgo.lifecycle import Group
 from clientgo.rest.bounds import SILENCE
 from clientgo.rest.config import Config
 from clientgo.rest.connections.dial import CONNECT_TIMEOUT, Dialer
@@ -17,6 +16,7 @@ from clientgo.rest.connections.error_messages import exchange_failure
 from clientgo.rest.connections.pool import IDLE_SECONDS, PoolTransport
 from clientgo.rest.connections.tcp import SOCKET_OPTIONS
 from clientgo.rest.transport import HTTPReply, IdleTimeout
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from tests.rest.loopback import CLOSE, RESET, Loopback, chunked, http, loopback
 

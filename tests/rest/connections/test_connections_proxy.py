@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from clientgo.errors import ConfigError, ConnectionFailed
-from clientgo.lifecycle import Group
 from clientgo.rest.config import Config
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.pool import PoolTransport
 from clientgo.rest.connections.proxyrules import proxy_for
+from clientgo.stop.lifecycle import Group
 from tests.rest.loopback import CLOSE, RESET, http, loopback
 
 pytestmark = pytest.mark.integration

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from clientgo.errors import ConfigError, ConnectionFailed
-from clientgo.lifecycle import Group
 from clientgo.rest.auth import credentials_for
 from clientgo.rest.config import Config, Delegated
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.pool import PoolTransport
 from clientgo.rest.connections.tls import REREAD_SECONDS
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import RecordedMetrics, recorded_metrics
 from tests.rest.loopback import Loopback, http, loopback

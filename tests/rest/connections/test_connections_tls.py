@@ -9,13 +9,13 @@ import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError, ConnectionFailed
-from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import ClientCertificate, Config
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.pool import PoolTransport
 from clientgo.rest.request import Request
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from tests.rest.loopback import NO_HANDSHAKE, RESET, chunked, http, loopback
 

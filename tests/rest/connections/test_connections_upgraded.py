@@ -13,7 +13,6 @@ import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConnectionFailed, NotFound
-from clientgo.lifecycle import Group
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
@@ -24,6 +23,7 @@ from clientgo.rest.connections.tcp import SOCKET_OPTIONS
 from clientgo.rest.connections.upgraded import UpgradedConnection
 from clientgo.rest.request import Request
 from clientgo.rest.transport import Duplex, HTTPReply, IdleTimeout
+from clientgo.stop.lifecycle import Group
 from tests.rest.connections.test_connections_proxy import CONNECT, SOCKS, Tunnel, pump
 from tests.rest.connections.test_connections_tls import server_context
 from tests.rest.loopback import RESET, Loopback, http, loopback

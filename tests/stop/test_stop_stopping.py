@@ -6,9 +6,9 @@ import weakref
 
 import pytest
 
-from clientgo import stopping
-from clientgo.lifecycle import Group
-from clientgo.stopping import GRACE, StopEvent, StopScope, TaskScope, current_scopes, ends_with, scope_of
+from clientgo.stop import stopping
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import GRACE, StopEvent, StopScope, TaskScope, current_scopes, ends_with, scope_of
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 

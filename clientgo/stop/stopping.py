@@ -2,7 +2,7 @@
 
 A stop event is a `threading.Event`. A wait in the library waits for the event itself; what blocks elsewhere, such
 as a request that reads from a socket, registers a callback in the event's `StopScope`. A request belongs to the scopes
-of its thread: those of the thread's `Group` (`clientgo.lifecycle`), or of the `ends_with` block that it is in.
+of its thread: those of the thread's `Group` (`clientgo.stop.lifecycle`), or of the `ends_with` block that it is in.
 """
 
 import math

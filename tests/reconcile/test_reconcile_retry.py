@@ -6,7 +6,7 @@ import pytest
 
 from clientgo.backoff import Backoff
 from clientgo.errors import AlreadyExists, Conflict, NotFound
-from clientgo.retry import DEFAULT_BACKOFF, DEFAULT_RETRY, on_error, retry_on_conflict
+from clientgo.reconcile.retry import DEFAULT_BACKOFF, DEFAULT_RETRY, on_error, retry_on_conflict
 from clientgo.testing.clock import FakeClock
 
 THREE = Backoff(duration=0.01, factor=1.0, steps=3)

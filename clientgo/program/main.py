@@ -5,9 +5,9 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from clientgo.commandline import LoggingFlags, setup_logging
-from clientgo.lifecycle import exit_code
-from clientgo.signals import stop_on_signals
+from clientgo.program.commandline import LoggingFlags, setup_logging
+from clientgo.stop.lifecycle import exit_code
+from clientgo.stop.signals import stop_on_signals
 
 F = TypeVar("F", bound=LoggingFlags)
 

@@ -8,16 +8,17 @@ from contextlib import suppress
 import pytest
 
 from clientgo.errors import Conflict, ConnectionFailed, Forbidden, LeaseNotHeld, NotFound
-from clientgo.lifecycle import Group
 from clientgo.log.fields import current_fields
 from clientgo.meta import ObjectName
-from clientgo.reconcile import REPEAT_SECONDS, RESULTS, Attempts
+from clientgo.reconcile.attempts import REPEAT_SECONDS, RESULTS, Attempts
 from clientgo.rest import Config, RESTClient
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import recorded_metrics
 from clientgo.testing.transport import FakeTransport, reply
 
 KEY = ObjectName("ns", "a")
+PATH = "tests/reconcile/test_reconcile_attempts.py"
 
 
 def fail(attempts: Attempts, error: Exception, key: ObjectName = KEY) -> None:
@@ -138,7 +139,7 @@ def test_failure_has_its_retry_its_request_and_the_line_of_the_reconciler(caplog
         "attempt": 3,
         "retry_in": "0.02s",
         "request": "GET /api/v1/pods",
-        "at": f"tests/test_reconcile.py:{line}",
+        "at": f"{PATH}:{line}",
     }
 
 
@@ -174,7 +175,7 @@ def test_attempt_that_blocks_its_worker_is_logged_after_a_minute_and_then_less_o
             clock.wait_for_sleeps(sleeps)
         end.set()
     warned = [(vars(record)["seconds"], vars(record)["at"].rpartition(":")[0]) for record in caplog.records]
-    assert warned == [(60, "tests/test_reconcile.py"), (120, "tests/test_reconcile.py")]
+    assert warned == [(60, PATH), (120, PATH)]
     assert "Foo ns/a  reconcile is still running and blocks its worker  seconds=60" in caplog.text
 
 

@@ -9,7 +9,7 @@ from clientgo.errors import Cancelled
 from clientgo.internal.callbacks import interrupts_program
 from clientgo.internal.calloutcome import CallOutcome
 from clientgo.log import get_logger
-from clientgo.stopping import current_scopes
+from clientgo.stop.stopping import current_scopes
 
 log = get_logger(__name__)
 

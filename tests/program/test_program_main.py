@@ -12,9 +12,9 @@ pytestmark = pytest.mark.e2e
 
 PROGRAM = """
 import sys
-from clientgo.commandline import LoggingFlags
+from clientgo.program.commandline import LoggingFlags
 from clientgo.errors import ConfigError
-from clientgo.program import run_program
+from clientgo.program.main import run_program
 
 def start(flags, stop):
     if sys.argv[1:] == ["misconfigured"]:

@@ -1,11 +1,5 @@
 """Command lines declared as dataclasses: one field for each flag, and the flags that Kubernetes controllers share.
 
-    @dataclass(frozen=True)
-    class Options(LoggingFlags, ClientFlags):
-        workers: int = flag(2, "objects processed concurrently (default: 2)", group="work", type=positive, metavar="N")
-
-    options = FlagParser(Options, prog="main.py", description="...").parse(arguments)
-
 Groups appear in the help, and flags in their group, as dataclasses order fields: those of the last base class first.
 
 Durations are seconds, addresses `HOST:PORT` or `:PORT`.
@@ -18,8 +12,8 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
 from clientgo import log
-from clientgo.flags import Address, address, amount, finite, integer, natural, parse_bool, positive, seconds
 from clientgo.log.values import one_line
+from clientgo.program.flags import Address, address, amount, finite, integer, natural, parse_bool, positive, seconds
 
 _FLAG = "flag"
 

@@ -9,7 +9,7 @@
             attempt.succeeded()
             queue.forget(key)
 
-`clientgo.workers` contains this loop for workers that survive any exception of `sync`.
+`clientgo.reconcile.workers` contains this loop for workers that survive any exception of `sync`.
 
 Every line logged inside has the fields kind, namespace, name and reconcile_id. Repeated failures of an object are
 logged as one line per period; at level debug every failure is logged. Of equal tracebacks only the first is printed.
@@ -25,15 +25,15 @@ import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed, ClientGoError, ConfigError, Conflict, LeaseNotHeld
-from clientgo.history import ERROR_LENGTH, History, Reconciliation
 from clientgo.internal.callbacks import run_callback, text_of
 from clientgo.internal.uids import random_uuid
-from clientgo.lifecycle import is_stopped_request
 from clientgo.log import Repeats, context, get_logger
 from clientgo.log.callers import line_of_error, line_of_thread
 from clientgo.log.tracebacks import exception_lines, traceback_id
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import safe_provider
+from clientgo.reconcile.history import ERROR_LENGTH, History, Reconciliation
+from clientgo.stop.lifecycle import is_stopped_request
 
 log = get_logger(__name__)
 

@@ -1,9 +1,5 @@
 """Workers of a controller: threads that take names from a queue, reconcile the objects, and requeue them by the result.
 
-    workers = Workers(sync, queue, Attempts("Foo"))
-    with workers.running(2, stop, name="worker"):
-        stop.wait()
-
 Whatever the reconciler raises or returns concerns its object only: it is logged with the object's name, counted, and
 retried with backoff. Never two workers have the same name at a time.
 """
@@ -21,11 +17,11 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed, ClientGoError
 from clientgo.internal.callbacks import describe_error, run_callback
 from clientgo.internal.cron import times_after
-from clientgo.lifecycle import Group, MaybeCoroutine, finished, is_stopped_request
 from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
-from clientgo.reconcile import Attempt, Attempts
-from clientgo.stopping import scope_of
+from clientgo.reconcile.attempts import Attempt, Attempts
+from clientgo.stop.lifecycle import Group, MaybeCoroutine, finished, is_stopped_request
+from clientgo.stop.stopping import scope_of
 from clientgo.workqueue import ShutDown, WorkQueue
 from clientgo.workqueue.order import checked_priority
 

@@ -1,8 +1,8 @@
 """Groups of named threads with an owner and one stop event, and coroutines that run to their end in a thread.
 
-A `Group` starts every thread of the library but the watchers of stop events (`clientgo.stopping`). An exception that
-ends a thread sets the group's stop event, and `join` raises it. So no thread is lost silently, and none outlives its
-owner unnoticed. Requests of a thread end with the stop event of its group.
+A `Group` starts every thread of the library but the watchers of stop events (`clientgo.stop.stopping`). An exception
+that ends a thread sets the group's stop event, and `join` raises it. So no thread is lost silently, and none outlives
+its owner unnoticed. Requests of a thread end with the stop event of its group.
 """
 
 import math
@@ -18,10 +18,10 @@ from clientgo.errors import Cancelled, ClientGoError, ConnectionFailed
 from clientgo.internal import forks
 from clientgo.internal.calloutcome import CallOutcome
 from clientgo.log import get_logger
-from clientgo.stopping import StopEvent, TaskScope, ends_with, scope_of
+from clientgo.stop.stopping import StopEvent, TaskScope, ends_with, scope_of
 
 if TYPE_CHECKING:
-    from clientgo.eventloop import EventLoop
+    from clientgo.stop.eventloop import EventLoop
 
 log = get_logger(__name__)
 
@@ -153,7 +153,7 @@ def finished(result: MaybeCoroutine[R], *, timeout: float | None = None, grace: 
         return cast(R, result)
     coroutine: Coroutine[Any, Any, R] = result
     # Loaded here: `asyncio` takes 8 ms, which a program without coroutines does not need.
-    from clientgo.eventloop import EventLoop, check_not_nested  # noqa: PLC0415
+    from clientgo.stop.eventloop import EventLoop, check_not_nested  # noqa: PLC0415
 
     check_not_nested(coroutine)
     if _thread.resources is None:

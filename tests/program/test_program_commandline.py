@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from clientgo.commandline import ClientFlags, FlagParser, ServingFlags, ShardingFlags, flag, flag_values
-from clientgo.flags import Address, natural, positive, seconds
+from clientgo.program.commandline import ClientFlags, FlagParser, ServingFlags, ShardingFlags, flag, flag_values
+from clientgo.program.flags import Address, natural, positive, seconds
 
 
 @dataclass(frozen=True)

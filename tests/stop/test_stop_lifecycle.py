@@ -7,7 +7,7 @@ import pytest
 
 from clientgo.errors import ClientGoError
 from clientgo.leaderelection import LeadershipLost
-from clientgo.lifecycle import Group, StillRunning, exit_code
+from clientgo.stop.lifecycle import Group, StillRunning, exit_code
 
 
 def test_group_stops_and_joins_its_threads_at_the_end_of_the_block() -> None:
@@ -67,7 +67,7 @@ def test_exception_is_raised_even_if_logging_fails() -> None:
         def emit(self, record: logging.LogRecord) -> None:
             raise SystemExit("a handler that fails")
 
-    handler, logger, group = Broken(), logging.getLogger("clientgo.lifecycle"), Group()
+    handler, logger, group = Broken(), logging.getLogger("clientgo.stop.lifecycle"), Group()
     logger.addHandler(handler)
     try:
         group.start(die, name="dying")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from clientgo.errors import Cancelled
-from clientgo.eventloop import EventLoop
-from clientgo.lifecycle import Group, MaybeCoroutine, finished
-from clientgo.stopping import StopEvent, ends_with
+from clientgo.stop.eventloop import EventLoop
+from clientgo.stop.lifecycle import Group, MaybeCoroutine, finished
+from clientgo.stop.stopping import StopEvent, ends_with
 
 
 async def exits() -> None:

@@ -7,10 +7,10 @@ from contextlib import suppress
 import pytest
 
 from clientgo.errors import Conflict
-from clientgo.history import ERROR_LENGTH, FAILING, History, Reconciliation
-from clientgo.lifecycle import Group
 from clientgo.meta import ObjectName
-from clientgo.reconcile import Attempts
+from clientgo.reconcile.attempts import Attempts
+from clientgo.reconcile.history import ERROR_LENGTH, FAILING, History, Reconciliation
+from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 
 KEY = ObjectName("ns", "a")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.stops.stops import CASES, LIMIT, stops_of
+from tests.stop.stops import CASES, LIMIT, stops_of
 
 pytestmark = pytest.mark.e2e
 

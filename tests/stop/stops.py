@@ -1,6 +1,6 @@
 """How long the stop of a program takes, whatever its server does.
 
-    python -m tests.stops.stops --stops 1000
+    python -m tests.stop.stops --stops 1000
 
 Each stop is that of a whole manager: leader election, caches, four workers in the middle of requests and writes, events
 and servers. It prints the worst time of each case, and fails if one was a second or more.
@@ -21,15 +21,15 @@ from typing import NamedTuple
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConnectionFailed
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.lifecycle import Group
 from clientgo.manager import LeaderElectionOptions, Manager, Options, Reconciler, Result
 from clientgo.manager.options import CacheOptions
 from clientgo.meta import replace
 from clientgo.rest import Config
 from clientgo.rest.config import Delegated
-from clientgo.stopping import ends_with
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import ends_with
 from tests.processes import Child
-from tests.stops import hostile
+from tests.stop import hostile
 
 LIMIT = 1.0
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.flags import Address, address, amount, natural, parse_bool, port, positive, seconds
+from clientgo.program.flags import Address, address, amount, natural, parse_bool, port, positive, seconds
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import threading
 from collections.abc import Callable, Iterable
 from types import FrameType
 
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
-from clientgo.stopping import StopEvent, end_with
+from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import StopEvent, end_with
 
 log = get_logger(__name__)
 

@@ -1,6 +1,6 @@
 """API server of config maps, leases and events that turns hostile on command; a program of its own.
 
-    python -m tests.stops.hostile OBJECTS NAMESPACES
+    python -m tests.stop.hostile OBJECTS NAMESPACES
 
 It prints its port, and that for commands. Each line of a command is the mode from then on, also for open connections:
 
@@ -19,7 +19,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-from clientgo.lifecycle import Group
+from clientgo.stop.lifecycle import Group
 
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 BYTE_SECONDS = 0.02

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.e2e
 
 WAITS = """
 import threading
-from clientgo.signals import stop_on_signals
+from clientgo.stop.signals import stop_on_signals
 stop = stop_on_signals()
 print("ready", flush=True)
 stop.wait()
@@ -24,7 +24,7 @@ threading.Event().wait()
 
 HOLDS_EVERY_LOCK = """
 import logging, signal
-from clientgo.signals import stop_on_signals
+from clientgo.stop.signals import stop_on_signals
 logging.basicConfig(level=logging.INFO)
 stop = stop_on_signals()
 with stop._cond, logging.root.handlers[0].lock:
@@ -35,7 +35,7 @@ print(stop.wait(20), flush=True)
 
 SECOND_SIGNAL_DURING_THE_FIRST = """
 import signal
-from clientgo.signals import stop_on_signals
+from clientgo.stop.signals import stop_on_signals
 stop = stop_on_signals()
 signal.raise_signal(signal.SIGTERM)
 stop.wait(20)
@@ -49,7 +49,7 @@ print("still here", flush=True)
 
 FORKS = """
 import os, signal
-from clientgo.signals import stop_on_signals
+from clientgo.stop.signals import stop_on_signals
 stop = stop_on_signals()
 reading, writing = os.pipe()
 child = os.fork()
@@ -64,7 +64,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), stop.wait(0.2), flush=
 
 CALLBACK_RAISES = """
 import queue, signal
-from clientgo.signals import on_signals
+from clientgo.stop.signals import on_signals
 called = queue.Queue()
 def fail(number):
     called.put(number)
@@ -79,7 +79,7 @@ print(signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL, flush=True)
 
 ASYNCIO_TAKES_THE_DESCRIPTOR = """
 import asyncio, signal
-from clientgo.signals import stop_on_signals
+from clientgo.stop.signals import stop_on_signals
 stop = stop_on_signals()
 async def main():
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, lambda: None)
@@ -90,7 +90,7 @@ asyncio.run(main())
 
 ASYNCIO_FIRST = """
 import asyncio, signal
-from clientgo.signals import stop_on_signals
+from clientgo.stop.signals import stop_on_signals
 async def main():
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, lambda: None)
     stop_on_signals()
@@ -127,7 +127,7 @@ def test_first_signal_sets_the_event_and_second_exits(number: signal.Signals, tm
 @pytest.mark.feature("A-27")
 def test_second_call_is_rejected() -> None:
     assert "call it once, and pass its event on" in output(
-        "from clientgo.signals import stop_on_signals\nstop_on_signals()\nstop_on_signals()"
+        "from clientgo.stop.signals import stop_on_signals\nstop_on_signals()\nstop_on_signals()"
     )
 
 
@@ -157,7 +157,7 @@ def test_event_loop_that_has_the_descriptor_is_reported() -> None:
 
 
 def test_interrupt_during_the_imports_of_the_program_stops_it() -> None:
-    main = str(Path(__file__).parent.parent / "main.py")
+    main = str(Path(__file__).parents[2] / "main.py")
     command = [sys.executable, "-c", INTERRUPTED_WHILE_IMPORTING, main, "--master=http://127.0.0.1:1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=50)
     assert (done.returncode, done.stdout) == (0, "")

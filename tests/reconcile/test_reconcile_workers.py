@@ -14,13 +14,13 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from clientgo.errors import ConfigError, ConnectionFailed
-from clientgo.history import History
 from clientgo.meta import ObjectName
-from clientgo.reconcile import Attempts
-from clientgo.stopping import StopEvent
+from clientgo.reconcile.attempts import Attempts
+from clientgo.reconcile.history import History
+from clientgo.reconcile.workers import Result, TerminalError, Workers
+from clientgo.stop.stopping import StopEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import RecordedMetrics, recorded_metrics
-from clientgo.workers import Result, TerminalError, Workers
 from clientgo.workqueue import BucketRateLimiter, ItemExponentialFailureRateLimiter, PriorityQueue
 
 BAD, GOOD = ObjectName("ns", "bad"), ObjectName("ns", "good")
