@@ -17,9 +17,9 @@ stream lists, LIST is a watch too, which then continues; any failure of it falls
 import random
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
+import msgspec
 from msgspec.structs import replace
 
 from clientgo.backoff import Backoff, Random
@@ -71,8 +71,7 @@ SLOW_LIST_SECONDS = 10.0
 """Seconds from which a list is logged as slow (client-go's)."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReflectorOptions:
+class ReflectorOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a reflector, as client-go's.
 
     `watch_list` requests streamed lists (None: from sources that declare them, and no lists in parts). For
@@ -98,6 +97,9 @@ class ReflectorOptions:
     newest_first_list: bool = False
 
 
+DEFAULT_OPTIONS = ReflectorOptions()
+
+
 class Reflector(Generic[T]):
     """Lists and watches `source` into `sink` until it is stopped; retries every error of the server and the network."""
 
@@ -105,7 +107,7 @@ class Reflector(Generic[T]):
         self,
         source: ListerWatcher[T],
         sink: Sink[T],
-        options: ReflectorOptions = ReflectorOptions(),  # immutable
+        options: ReflectorOptions = DEFAULT_OPTIONS,
         *,
         clock: Clock = SYSTEM_CLOCK,
         rand: Random = random.random,

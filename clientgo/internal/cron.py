@@ -3,10 +3,11 @@
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from itertools import takewhile
+
+import msgspec
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -36,8 +37,7 @@ _FIRST_SPAN = 3600
 _EPOCH = datetime(1970, 1, 1)  # local time in any zone
 
 
-@dataclass(frozen=True, slots=True)
-class CronSchedule:
+class CronSchedule(msgspec.Struct, frozen=True):
     """Cron schedule in a time zone: five fields, or a descriptor such as `@daily`, as Kubernetes' CronJobs read them.
 
     Raises:

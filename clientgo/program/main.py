@@ -32,5 +32,6 @@ def collect_rarely() -> None:
 
     Cached objects are values without cycles, and the collector would look at all of them again and again.
     """
+    gc.enable()
     gc.freeze()
     gc.set_threshold(50_000, 50, 100)

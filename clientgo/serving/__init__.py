@@ -8,22 +8,42 @@ Programs that need them import metrics from `clientgo.serving.prometheus`, which
 token from `clientgo.serving.authorization`, which loads Kubernetes' types.
 """
 
-from clientgo.serving.checks import (
-    Check,
-    Unhealthy,
-    informers_alive,
-    informers_synced,
-    keys_not_stuck,
-    not_shutting_down,
-    ping,
-    threads_alive,
-)
-from clientgo.serving.connection import Limits
-from clientgo.serving.diagnostics import Diagnostics, ServingOptions, serve_diagnostics
-from clientgo.serving.message import Response, ServingRequest
-from clientgo.serving.probes import probe_routes
-from clientgo.serving.routing import Access, Authorizer, Handler, Route
-from clientgo.serving.server import Server, TLSSource
+from typing import TYPE_CHECKING
+
+from clientgo.internal.exports import on_demand
+
+if TYPE_CHECKING:
+    from clientgo.serving.checks import (
+        Check,
+        Unhealthy,
+        informers_alive,
+        informers_synced,
+        keys_not_stuck,
+        not_shutting_down,
+        ping,
+        threads_alive,
+    )
+    from clientgo.serving.connection import Limits
+    from clientgo.serving.diagnostics import Diagnostics, ServingOptions, serve_diagnostics
+    from clientgo.serving.message import Response, ServingRequest
+    from clientgo.serving.probes import probe_routes
+    from clientgo.serving.routing import Access, Authorizer, Handler, Route
+    from clientgo.serving.server import Server, TLSSource
+else:
+    # A program that serves nothing has checks, and needs no server.
+    __getattr__ = on_demand(
+        __name__,
+        {
+            "checks": "Check Unhealthy informers_alive informers_synced keys_not_stuck not_shutting_down ping"
+            " threads_alive",
+            "connection": "Limits",
+            "diagnostics": "Diagnostics ServingOptions serve_diagnostics",
+            "message": "Response ServingRequest",
+            "probes": "probe_routes",
+            "routing": "Access Authorizer Handler Route",
+            "server": "Server TLSSource",
+        },
+    )
 
 __all__ = [
     "Diagnostics", "ServingOptions", "serve_diagnostics",

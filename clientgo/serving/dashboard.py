@@ -110,7 +110,7 @@ class Dashboard:
         informers: Iterable[Informer],
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        self._component, self._facts, self._informers, self._clock = component, facts, informers, clock
+        self.component, self.facts, self.informers, self.clock = component, facts, informers, clock
         self._controllers: list[_Shown] = []
         self._events: list[RecordedEvents] = []
         self._boot = random_uuid()
@@ -136,12 +136,12 @@ class Dashboard:
 
     def run(self, stop: threading.Event) -> None:
         """Take samples of the queues until `stop` is set."""
-        while not self._clock.sleep(stop, SAMPLE_SECONDS):
+        while not self.clock.sleep(stop, SAMPLE_SECONDS):
             self.sample()
 
     def sample(self) -> None:
         """Take a sample of each queue: depth, age of the oldest key, delayed keys, keys in process."""
-        now, values = self._clock.now(), {}
+        now, values = self.clock.now(), {}
         for controller in tuple(self._controllers):
             load = controller.queue.load()
             age = 0.0 if load.oldest is None else max(0.0, now - load.oldest)
@@ -156,7 +156,7 @@ class Dashboard:
 
         def index(request: ServingRequest) -> Response:
             existing = set(paths())
-            return _index(self._component, [path for path in DESCRIPTIONS if path in existing], text, request)
+            return _index(self.component, [path for path in DESCRIPTIONS if path in existing], text, request)
 
         def state(request: ServingRequest) -> Response:
             try:
@@ -186,7 +186,7 @@ class Dashboard:
         return msgspec.json.encode(
             {
                 "boot": self._boot,
-                "now": round(self._epoch + self._clock.now(), 3),
+                "now": round(self._epoch + self.clock.now(), 3),
                 "versions": {name: new for name, new in versions.items() if requested.sections.get(name) != new},
                 "sections": {
                     name: msgspec.Raw(text)
@@ -215,15 +215,15 @@ class Dashboard:
             outcomes[labels["controller"]][labels["result"]] = value
         return {
             "program": {
-                "component": self._component,
+                "component": self.component,
                 "version": VERSION,
                 "started": self._at(self._started),
-                "facts": texts_of(self._facts),
+                "facts": texts_of(self.facts),
             },
             "controllers": [self._controller(controller, matching) for controller in tuple(self._controllers)],
             "outcomes": outcomes,
             "failing": [row for controller in tuple(self._controllers) for row in self._failing(controller, matching)],
-            "caches": [self._cache(informer) for informer in self._informers],
+            "caches": [self._cache(informer) for informer in self.informers],
             "requests": requests,
         }
 
@@ -297,7 +297,7 @@ class Dashboard:
             reasons.append(("not in the cache: deleted, or not selected by this controller", None, ""))
         if not controller.attempts.max_workers:
             reasons.append(("no worker runs: the caches have not synced, or this replica stands by", None, ""))
-        states = [state for informer in self._informers if (state := informer.state()).kind == controller.attempts.kind]
+        states = [state for informer in self.informers if (state := informer.state()).kind == controller.attempts.kind]
         reasons += [
             ("the cache may be outdated: last event", self._at(state.last_event), redact(state.last_error))
             for state in states

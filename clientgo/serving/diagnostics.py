@@ -12,6 +12,7 @@ visibly while workers finish.
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -20,6 +21,7 @@ from clientgo.program.flags import Address
 from clientgo.reconcile.attempts import Attempts
 from clientgo.reconcile.history import History
 from clientgo.rest.config import Config
+from clientgo.serving.addresses import address_of
 from clientgo.serving.checks import (
     Check,
     Informer,
@@ -29,18 +31,12 @@ from clientgo.serving.checks import (
     informers_synced,
     not_shutting_down,
 )
-from clientgo.serving.introspection import caches_route, queue_route
-from clientgo.serving.probes import probe_routes
-from clientgo.serving.routing import Handler
-from clientgo.serving.server import Server, address_of
-from clientgo.serving.stacks import stacks_route
-from clientgo.serving.zpages import flagz_route, log_level_route, statusz_route
 from clientgo.stop.lifecycle import Group
 from clientgo.stop.stopping import ends_with
-from clientgo.version import VERSION
 
 if TYPE_CHECKING:
-    from clientgo.serving.dashboard import Counters, Dashboard, IsCached, RecordedEvents
+    from clientgo.serving.dashboard import Dashboard, IsCached, RecordedEvents
+    from clientgo.serving.server import Server
     from clientgo.workqueue import WorkQueue
 
 log = get_logger(__name__)
@@ -103,15 +99,16 @@ class Diagnostics:
         self.ready: dict[str, Check] = {"shutdown": _not_started, "informers": self._informers_synced}
         self.probe_address = address_of(options.health_probe_bind_address)
         self.dashboard: Dashboard | None = None
-        self._clock, self._history = clock, options.reconcile_history
+        self._history = options.reconcile_history
         self.metrics_server: Callable[[ExitStack], Server] | None = None
         if (address := address_of(options.metrics_bind_address)) is not None:
             # Loaded here: metrics take 100 ms and 10 MB, which a program that serves none need not spend.
             from clientgo.serving import dashboard, metricsserver  # noqa: PLC0415
 
             self.dashboard = dashboard.Dashboard(component, facts=self.facts, informers=self.informers, clock=clock)
+            pages = partial(metricsserver.debug_routes, self.dashboard, flags=self.flags, queues=self.queues)
             self.metrics_server = metricsserver.metrics_server(
-                address, config, self._pages, secure=options.metrics_secure, cert_dir=options.metrics_cert_dir
+                address, config, pages, secure=options.metrics_secure, cert_dir=options.metrics_cert_dir
             )
 
     def add_informers(self, informers: Callable[[], Iterable[Informer]]) -> None:
@@ -143,27 +140,6 @@ class Diagnostics:
             _not_started()
         informers_synced(self.informers)()
 
-    def _pages(self, counters: "Counters") -> dict[str, Handler]:
-        routes: dict[str, Handler] = {
-            "/debug/queue": queue_route(self.queues),
-            "/debug/caches": caches_route(self.informers, clock=self._clock),
-            "/debug/stacks": stacks_route(),
-            "/debug/flags/v": log_level_route(),
-        }
-        routes["/flagz"] = flagz_route(self.component, self.flags)
-        routes["/statusz"] = statusz_route(
-            self.component,
-            version=VERSION,
-            informers=self.informers,
-            queues=self.queues,
-            paths=lambda: ["/metrics", *routes],
-            facts=self.facts,
-            clock=self._clock,
-        )
-        if self.dashboard is not None:
-            routes |= self.dashboard.routes(counters, lambda: ["/metrics", *routes])
-        return routes
-
 
 @contextmanager
 def serve_diagnostics(diagnostics: Diagnostics, stop: threading.Event) -> Iterator[None]:
@@ -173,19 +149,22 @@ def serve_diagnostics(diagnostics: Diagnostics, stop: threading.Event) -> Iterat
         ConfigError: an address is in use, or a certificate is invalid.
     """
     diagnostics.ready["shutdown"] = not_shutting_down(stop)
-    probes = {**probe_routes(diagnostics.alive), **probe_routes(diagnostics.ready, path="/readyz")}
     with ExitStack() as stack:
         # Threads that the program's stop does not end, so that clients see readiness fail.
         group = stack.enter_context(Group().ending_within(END_SECONDS))
-        servers = [Server(diagnostics.probe_address, probes, name="probes")]
+        servers = []
+        if diagnostics.probe_address is not None:
+            # Loaded here: a program that serves nothing need not spend a twentieth of its start.
+            from clientgo.serving import probes  # noqa: PLC0415
+
+            servers.append(probes.probe_server(diagnostics.probe_address, diagnostics.alive, diagnostics.ready))
         if diagnostics.metrics_server is not None:
             with ends_with(stop):  # a credential plugin may run
                 servers.append(diagnostics.metrics_server(stack))
         for server in servers:
-            if server.address is not None:
-                server.start(group)
-                stack.callback(server.stop)
-                diagnostics.urls[server.name] = server.url
+            server.start(group)
+            stack.callback(server.stop)
+            diagnostics.urls[server.name] = server.url
         if diagnostics.dashboard is not None:
             group.start(diagnostics.dashboard.run, group.stop_event, name="dashboard-samples")
             diagnostics.urls["dashboard"] = url = diagnostics.urls["metrics"] + diagnostics.dashboard.path

@@ -1,4 +1,4 @@
-"""Debug pages `/debug/queue` and `/debug/caches`: contents of queues, keys in process, and state of informers.
+"""Debug pages `/debug/queue`, `/debug/caches` and `/debug/stacks`: queues, keys in process, informers and threads.
 
 The format is JSON by default, a table with `?format=table` or for clients that accept only text. Keys are object names,
 which may be confidential: the routes are for this machine and for authorized clients.
@@ -15,12 +15,22 @@ from clientgo.internal.callbacks import text_of
 from clientgo.serving.checks import Informer, Queue
 from clientgo.serving.message import JSON, Response, ServingRequest
 from clientgo.serving.routing import Access, Route
+from clientgo.serving.stacks import stacks
 from clientgo.workqueue.state import QueueState
 
 SHOWN = 100
 """Number of keys shown for each part of a queue without `?limit=`: a queue may hold a hundred thousand."""
 
 _PARTS = ("processing", "queued", "waiting")
+
+
+def stacks_route() -> Route:
+    """Return the route that shows the stacks of all threads."""
+
+    def show(_: ServingRequest) -> Response:
+        return Response(200, stacks())
+
+    return Route(show, access=Access.PRIVATE)
 
 
 def queue_route(queues: Iterable[Queue]) -> Route:

@@ -4,7 +4,7 @@ Unless bound to loopback, it uses HTTPS and lets the cluster authenticate and au
 needs the verb `get` on the path.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 
@@ -19,9 +19,14 @@ from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.serving.authorization import TokenAuthorizer
 from clientgo.serving.certificates import serving_certificate
+from clientgo.serving.checks import Queue
+from clientgo.serving.dashboard import Counters, Dashboard
+from clientgo.serving.introspection import caches_route, queue_route, stacks_route
 from clientgo.serving.prometheus import PrometheusProvider, metrics_route
 from clientgo.serving.routing import Handler
 from clientgo.serving.server import Server
+from clientgo.serving.zpages import flagz_route, log_level_route, statusz_route
+from clientgo.version import VERSION
 
 REVIEW_SECONDS = 5.0
 """Time limit for the API server's review of a request."""
@@ -66,3 +71,32 @@ def metrics_server(
         return Server(address, routes, tls=certificate, authorizer=authorizer, name="metrics")
 
     return create
+
+
+def debug_routes(
+    dashboard: Dashboard, counters: Counters, *, flags: Mapping[str, object], queues: Sequence[Queue]
+) -> dict[str, Handler]:
+    """Return the routes of all pages of a program, the dashboard's among them."""
+    informers, clock = dashboard.informers, dashboard.clock
+    routes: dict[str, Handler] = {
+        "/debug/queue": queue_route(queues),
+        "/debug/caches": caches_route(informers, clock=clock),
+        "/debug/stacks": stacks_route(),
+        "/debug/flags/v": log_level_route(),
+        "/flagz": flagz_route(dashboard.component, flags),
+    }
+
+    def paths() -> list[str]:
+        return ["/metrics", *routes]
+
+    routes["/statusz"] = statusz_route(
+        dashboard.component,
+        version=VERSION,
+        informers=informers,
+        queues=queues,
+        paths=paths,
+        facts=dashboard.facts,
+        clock=clock,
+    )
+    routes |= dashboard.routes(counters, paths)
+    return routes

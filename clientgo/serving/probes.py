@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
 from clientgo.log import get_logger
+from clientgo.program.flags import Address
 from clientgo.serving.checks import Check, ping
 from clientgo.serving.message import Response, ServingRequest
 from clientgo.serving.routing import Access, Handler, Route, below
+from clientgo.serving.server import Server
 from clientgo.stop.lifecycle import finished
 
 log = get_logger(__name__)
@@ -35,6 +37,11 @@ def probe_routes(
         path: Route(probe.all, access=Access.OPEN, seconds=seconds, late=probe.late),
         below(path): Route(probe.one, access=Access.OPEN, seconds=seconds, late=probe.late),
     }
+
+
+def probe_server(address: Address, alive: Mapping[str, Check], ready: Mapping[str, Check]) -> Server:
+    """Return the server of `/healthz` and `/readyz`, which is not started yet."""
+    return Server(address, {**probe_routes(alive), **probe_routes(ready, path="/readyz")}, name="probes")
 
 
 class _Probe:

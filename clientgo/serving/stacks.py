@@ -12,9 +12,6 @@ import threading
 import traceback
 from typing import TextIO
 
-from clientgo.serving.message import Response, ServingRequest
-from clientgo.serving.routing import Access, Route
-
 
 def stacks() -> str:
     """Return the stack of each thread, innermost call last; the main thread first, the others by name."""
@@ -44,12 +41,3 @@ def dump_stacks(stream: TextIO) -> None:
     with contextlib.suppress(OSError):
         while unwritten:
             unwritten = unwritten[os.write(descriptor, unwritten) :]
-
-
-def stacks_route() -> Route:
-    """Return the route that shows the stacks of all threads."""
-
-    def show(_: ServingRequest) -> Response:
-        return Response(200, stacks())
-
-    return Route(show, access=Access.PRIVATE)

@@ -5,7 +5,8 @@ Transient errors are logged once and retried; configuration errors end with a on
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from clientgo.backoff import Backoff
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -27,8 +28,7 @@ log = get_logger(__name__)
 RETRY_BACKOFF = Backoff(duration=0.5, factor=1.5, jitter=0.2, cap=10.0)
 
 
-@dataclass(frozen=True, slots=True)
-class RequiredResource:
+class RequiredResource(msgspec.Struct, frozen=True):
     """A kind that must be served and listable: its resource and a request that lists it.
 
     The hints tell the user what to do if the server does not serve it (`install`), or forbids the list (`grant`).

@@ -12,8 +12,8 @@ import pytest
 
 from clientgo.cache.state import InformerState
 from clientgo.serving import ServingRequest
-from clientgo.serving.introspection import queue_route
-from clientgo.serving.stacks import dump_stacks, stacks, stacks_route
+from clientgo.serving.introspection import queue_route, stacks_route
+from clientgo.serving.stacks import dump_stacks, stacks
 from clientgo.serving.zpages import flagz_route, log_level_route, statusz_route
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock

@@ -6,11 +6,11 @@ Go writes the fields of a built-in kind in the order of its struct, and custom r
 import json
 import types
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache, lru_cache, partial
 from typing import Any, Optional
 
 import msgspec
+from msgspec.structs import replace
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, rule_of

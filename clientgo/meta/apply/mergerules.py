@@ -7,14 +7,14 @@ walkers of a document (patches) find them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+
+import msgspec
 
 from clientgo.meta.schema.gotypes import GoField, GoType, builtin_types, item_of, value_of
 
 
-@dataclass(frozen=True, slots=True)
-class MergeRule:
+class MergeRule(msgspec.Struct, frozen=True):
     """The merge rule of a field, for strategic merge patches and server-side apply."""
 
     patch_key: str = ""

@@ -25,10 +25,10 @@ TypeOptions of fields:
 - `go=`: name of the field in Go, if it is not the capitalized JSON name
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import msgspec
@@ -171,5 +171,8 @@ def builtin_types() -> Mapping[str, GoType]:
 
     The table is a part of the server's, written by `hack/library_types.py`.
     """
-    sections = read_table((files(__package__) / "gotypes.txt").read_text(encoding="utf-8"))
+    # Neither pathlib nor importlib.resources: every program reads the table, and few need these.
+    path = os.path.join(os.path.dirname(__file__), "gotypes.txt")  # noqa: PTH118, PTH120
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        sections = read_table(file.read())
     return {name: entry for section in reversed(sections.values()) for name, entry in section.types.items()}
