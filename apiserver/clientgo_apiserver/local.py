@@ -2,11 +2,17 @@
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from clientgo.envtest import BundledServer, Environment
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.errors import ConfigError
+from clientgo.meta.manifests import read_crds
 from clientgo.rest import Config
+from clientgo.rest.kubeconfigwriter import write_kubeconfig
+from clientgo_apiserver.embedded import EmbeddedServer
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.options import BundledOptions
 
 _GUIDE = """\
 An API server runs at {url} (in memory; it ends with this program).
@@ -24,12 +30,23 @@ def local_cluster(crd_paths: Sequence[Path], *, port: int = 0) -> Iterator[tuple
 
     Workloads run as simulated pods. The kubeconfig is `.embedded/kubeconfig` in the working directory, or in a
     temporary one if that is read-only.
+
+    Raises:
+        ConfigError: a CRD is invalid, or its names are in use.
+        OSError: the port is in use.
     """
-    path = _kubeconfig_path()
-    server = BundledServer(port=port, kubeconfig=path, secure=True)
-    environment = Environment(crd_paths=crd_paths, server=server)
-    with environment as config:
-        yield config, path
+    definitions = read_crds(crd_paths)
+    server = EmbeddedServer.on_port(BundledOptions(port=port, secure=True), SYSTEM_CLOCK)
+    with ExitStack() as stack:
+        stack.callback(server.stop)
+        server.start()
+        try:
+            server.install(definitions)
+        except ApiFailure as failure:
+            raise ConfigError(str(failure)) from failure
+        path = write_kubeconfig(_kubeconfig_path(), server.url, token=server.token, ca=server.ca)
+        stack.callback(path.unlink, missing_ok=True)
+        yield Config(host=server.url, token=server.token, ca_data=(server.ca or b"").decode()), path
 
 
 def print_guide(config: Config, kubeconfig: Path, commands: Sequence[str]) -> None:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clientgo.cli import creating
-from clientgo.cli.arguments import FURTHER, exit_code_of, parse
-from clientgo.servers import command
+from clientgo.cli.arguments import exit_code_of, parse
+from clientgo.cli.further import FURTHER, command
 from clientgo.version import VERSION
 
 
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     name = argv[0] if argv else ""
     if name in FURTHER:
         prog = f"clientgo {name}"
-        return exit_code_of(prog, lambda: command(name, FURTHER[name].distribution)(argv[1:], prog=prog))
+        return exit_code_of(prog, lambda: command(name)(argv[1:], prog=prog))
     options = parse(argv)
     return exit_code_of(f"clientgo {options.command}", lambda: _run(options, Path.cwd()))
 

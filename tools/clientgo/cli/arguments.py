@@ -4,9 +4,10 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 from urllib.parse import urlsplit
 
+from clientgo.cli.further import FURTHER
 from clientgo.codegen.problems import reason_of
 from clientgo.errors import ClientGoError
 from clientgo.flags import parse_bool
@@ -14,22 +15,6 @@ from clientgo.version import VERSION
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells report it."""
-
-
-class Further(NamedTuple):
-    """Command of another distribution: its help text, and the name of that distribution."""
-
-    help: str
-    distribution: str
-
-
-FURTHER = {
-    "bundle": Further("generate or validate a bundle for the Operator Lifecycle Manager", "clientgo-olm"),
-    "chart": Further("generate a Helm chart from config/default in dist/chart", "clientgo-olm"),
-    "apiserver": Further("run an in-memory API server for development on loopback", "clientgo-apiserver"),
-}
-"""Commands of other distributions of this project."""
-
 
 _RUN_FLAGS = ("--reload", "--help", "-h")
 

@@ -18,7 +18,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -42,11 +41,11 @@ from clientgo.log.config import has_colors
 from clientgo.log.facts import paint
 from clientgo.meta.conditions import conditions_of
 from clientgo.meta.jsonvalues import same
+from clientgo.pki import expiry
 from clientgo.rest import Config, load_config
 from clientgo.rest.config import Impersonation
 from clientgo.rest.request import Requester
-from clientgo.servers import INSTALL_BESIDE
-from clientgo.serving.certificates import CertificateDirectory, certificate_functions
+from clientgo.serving.certificates import CertificateDirectory
 from clientgo.version import KUBERNETES, VERSION
 from clientgo.webhook.server import WebhookFlags, default_cert_dir, webhooks_enabled
 
@@ -58,12 +57,6 @@ REQUEST_SECONDS = 5.0
 
 PYTHONS = ((3, 11), (3, 14))
 """Oldest and newest tested version."""
-
-EXTRAS = {
-    "embedded": ("the local API server", ("clientgo_apiserver",)),
-    "secure-serving": ("metrics over HTTPS without a given certificate", ("cryptography",)),
-}
-"""Optional dependencies of the distribution: what needs them, and their modules."""
 
 PORTS = {8081: "probes", 8080: "metrics over HTTP", 8443: "metrics over HTTPS"}
 """Default ports of scaffolded managers, besides that of webhooks; only the first is in use without flags."""
@@ -112,7 +105,6 @@ def examine(options: argparse.Namespace, root: Path, environ: Mapping[str, str])
     """Run the checks of this machine and the cluster, with the flags `kubeconfig`, `context` and `as_user`."""
     project = Project.read(root) if (root / FILE).exists() else None
     yield from check_python(sys.version_info[:3])
-    yield from check_extras(lambda module: find_spec(module) is not None)
     hint = "give --kubeconfig FILE; in a project: make cluster"
     try:
         config = load_config(kubeconfig=options.kubeconfig, context=options.context, hint=hint, environ=environ)
@@ -173,17 +165,6 @@ def check_python(version: Sequence[int]) -> Iterator[Diagnosis]:
     else:
         tested = f"{'.'.join(map(str, oldest))} to {'.'.join(map(str, newest))}"
         yield Diagnosis(WARNING, "Python", f"{text}: clientgo {VERSION} is tested with {tested}: use one of them")
-
-
-def check_extras(installed: Callable[[str], bool]) -> Iterator[Diagnosis]:
-    """Check the optional dependencies."""
-    for extra, (purpose, modules) in EXTRAS.items():
-        missing = ", ".join(module for module in modules if not installed(module))
-        if missing:
-            fix = INSTALL_BESIDE.format("clientgo-apiserver") if extra == "embedded" else f"pip install {missing}"
-            yield Diagnosis(WARNING, "extras", f"no {missing}, needed for {purpose}: {fix}")
-        else:
-            yield Diagnosis(OK, "extras", f"{extra}: {purpose}")
 
 
 def check_server(client: Clientset) -> Iterator[Diagnosis]:
@@ -346,12 +327,6 @@ def check_certificate(folder: Path, certificate: str, key: str, clock: Clock = S
         CertificateDirectory(folder, certificate=certificate, key=key)
     except ConfigError as error:
         yield Diagnosis(PROBLEM, "certificate", f"{error}: {fix}")
-        return
-    try:
-        _, expiry = certificate_functions()
-    except ModuleNotFoundError as error:
-        fix = f"pip install {error.name}"
-        yield Diagnosis(WARNING, "certificate", f"{folder}: expiry not checked, without {error.name}: {fix}")
         return
     end = expiry((folder / certificate).read_bytes())
     state = PROBLEM if end <= utc(clock) else WARNING if end - utc(clock) < RENEWAL else OK

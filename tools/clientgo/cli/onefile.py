@@ -21,7 +21,6 @@ from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.inputs.apitypes import imported, read_modules, with_storage
 from clientgo.codegen.problems import Problems
 from clientgo.commandline import CLUSTER, FlagParser, flag, setup_logging
-from clientgo.envtest.local import local_cluster, print_guide
 from clientgo.lifecycle import exit_code
 from clientgo.manager import ClusterOptions, ManagerFlags, Reconciler, stop_on_signals
 from clientgo.manager.program import run_manager
@@ -29,6 +28,7 @@ from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.scheme import api_of
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import Config
+from clientgo_apiserver.local import local_cluster, print_guide
 
 
 @dataclass(frozen=True)

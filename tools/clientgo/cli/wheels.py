@@ -22,7 +22,7 @@ HASHES = "SHA256SUMS"
 """File beside the wheels with their hashes, in the format of sha256sum; hack/install.sh of a project checks them."""
 
 _LIBRARY = "clientgo-*.whl"
-_FURTHER = {"embedded": "clientgo_apiserver-*.whl", "olm": "clientgo_olm-*.whl"}
+_FURTHER = {"embedded": "clientgo_apiserver-*.whl", "tools": "clientgo_tools-*.whl", "olm": "clientgo_olm-*.whl"}
 """Wheels of the other distributions, by the extras that require them."""
 
 
@@ -95,7 +95,7 @@ def _build(source: Path, folder: str) -> None:
         "wheel",
         *options,
         str(source.resolve()),
-        *(str(source.resolve() / folder) for folder in ("apiserver", "olm")),
+        *(str(source.resolve() / folder) for folder in ("apiserver", "tools", "olm")),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # nosec B603  # the user's checkout
     if done.returncode:

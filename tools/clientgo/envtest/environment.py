@@ -18,7 +18,7 @@ from clientgo.envtest.webhooks import WebhookInstall
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.config import Impersonation
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
-from clientgo.servers import StartableServer, server_factory
+from clientgo_apiserver.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
     from clientgo.envtest.controlplane import ControlPlaneProcesses
@@ -43,21 +43,19 @@ class Environment:
         The bundled server lives by `clock`: with a `clientgo.testing.FakeClock`, time passes in `advance` only.
 
         Raises:
-            NotInstalled: the bundled server is needed, and `clientgo-apiserver` is not installed.
             ConfigError: a program of the control plane is missing.
         """
         self._crds = read_crds(map(Path, crd_paths))
         self._webhook_options = webhooks
         self.webhooks: WebhookInstall | None = None
         self._options = server_from() if server is None else server
-        self._factory = server_factory() if isinstance(self._options, BundledServer) else None
         self._plane = _processes(self._options, clock) if isinstance(self._options, ControlPlane) else None
         self._config: Config | None = None
         self.clock = clock
         """Clock of the bundled server, for the managers of a test."""
         self._written: Path | None = None
         self._restored: list[Object] = []
-        self.server: StartableServer | None = None
+        self.server: EmbeddedServer | None = None
         """The bundled server while it runs."""
 
     def __repr__(self) -> str:
@@ -173,8 +171,7 @@ class Environment:
 
     def _start_bundled(self) -> Config:
         assert isinstance(self._options, BundledServer), "neither an existing cluster nor a control plane"
-        assert self._factory is not None, "found for a bundled server"
-        server = self._factory.on_port(self._options, self.clock)
+        server = EmbeddedServer.on_port(self._options, self.clock)
         server.start()
         self.server = server
         return Config(host=server.url, token=server.token, ca_data=(server.ca or b"").decode())

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from clientgo.rest import Config
-from clientgo.servers import BundledOptions, CommonOptions
+from clientgo_apiserver.options import BundledOptions, CommonOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,7 @@ class StartedServer(CommonOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class BundledServer(StartedServer, BundledOptions):
-    """The bundled server with its `BundledOptions`, which `clientgo[embedded]` installs: no programs, in this process.
+    """The bundled server with its `BundledOptions`: no programs, in this process.
 
     `Environment.server.faults` injects faults without `enable_faults` too.
     """

@@ -211,8 +211,10 @@ def _unplaced(pod: Object) -> Object:
     """Return a pod of a workload without what the scheduler and the kubelet chose; others may be placed by the user."""
     if not _is_generated(pod):
         return pod
-    parts = {name: {k: v for k, v in (pod.get(name) or {}).items() if k not in _PLACEMENT[name]} for name in _PLACEMENT}
-    return {**pod, **parts}
+    details = {
+        name: {k: v for k, v in (pod.get(name) or {}).items() if k not in _PLACEMENT[name]} for name in _PLACEMENT
+    }
+    return {**pod, **details}
 
 
 def _order(ref: ObjectRef, obj: Object) -> tuple[str, str, str]:

@@ -28,7 +28,7 @@ from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.perturb.record import OperatorWrite, TimelineEntry, not_quiet
 from clientgo.perturb.state import EVENTS, SOON, ClusterState, Object, ObjectChange, ObjectRef
 from clientgo.rest.transport import HTTPReply
-from clientgo.servers import ServedReply, server_factory
+from clientgo_apiserver.inmemory import InMemoryServer, ServedReply
 
 MAX_BLIND_WRITES = 12
 """Writes in one step after which an operator sees the current state again.
@@ -95,7 +95,7 @@ class World:
         """Create a world; a `variant` other than 0 has other times, versions and names, which are not results."""
         random.seed(variant)
         self.time = WorldTime(program.epoch() + variant * 100_061.0)
-        self.server = server_factory().in_memory(self.time)
+        self.server = InMemoryServer(self.time)
         self.perturbation = perturbation if perturbation is not None else Perturbation()
         self.settle, self._on_change, self._elections = settle, on_change, Elections()
         self.pace, self.step = program.pace(), -1

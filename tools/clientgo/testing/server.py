@@ -20,8 +20,9 @@ from clientgo.meta.scheme import ApiType, Scheme, api_of, plural_of
 from clientgo.rest.headers import default_user_agent
 from clientgo.rest.request import RawEvent, Request, target_of
 from clientgo.rest.transport import HTTPReply
-from clientgo.servers import ServedReply, ServedWatch, server_factory
 from clientgo.testing.definitions import definition_of, open_definition
+from clientgo_apiserver.handlers.watching import WatchServer
+from clientgo_apiserver.inmemory import InMemoryServer, ServedReply
 
 Object = dict[str, Any]
 
@@ -41,7 +42,7 @@ class FakeServer:
         self._scheme = scheme
         self._changed = threading.Condition()
         # Below: guarded by _changed.
-        self._server = server_factory().in_memory(clock, bare=True)
+        self._server = InMemoryServer(clock, bare=True)
         self._served: set[GroupVersionResource] = set()
         self._defined: set[GroupVersionResource] = set()  # by their classes
         self._guessed: dict[GroupVersionResource, ApiType] = {}
@@ -193,7 +194,7 @@ class FakeServer:
 class FakeServerWatch:
     """Open watch of a fake; an `EventStream` that ends at its `deadline` by the clock."""
 
-    def __init__(self, served: ServedWatch, changed: threading.Condition, clock: Clock, deadline: float | None) -> None:
+    def __init__(self, served: WatchServer, changed: threading.Condition, clock: Clock, deadline: float | None) -> None:
         self._served = served
         self._changed = changed
         self._clock = clock

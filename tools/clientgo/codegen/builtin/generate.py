@@ -51,11 +51,11 @@ def generate_builtin(options: CodegenOptions, problems: Problems) -> Output:
     output, installed = Output(header_of(options)), installed_release()
     if installed != OFFICIAL_VERSION:
         problem = f"the built-in kinds are made from kubernetes {OFFICIAL_VERSION} and {installed} is installed"
-        problems.at_module(
-            "clientgo/codegen/builtin/groups.py", 0, f"{problem}: install that one, or raise OFFICIAL_VERSION here"
-        )
+        fix = "install that one, or raise OFFICIAL_VERSION here"
+        problems.at_module("tools/clientgo/codegen/builtin/groups.py", 0, f"{problem}: {fix}")
         return output
-    output.add_modules(builtin_texts(survey()), options.root)
+    for text in builtin_texts(survey()):
+        output.add_modules([text], options.root / "tools" if text.module == LAYOUT.fake else options.root)
     output.folders.append(options.root / "clientgo/kubernetes")
     return output
 

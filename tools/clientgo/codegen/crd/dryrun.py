@@ -1,7 +1,4 @@
-"""Dry run of CustomResourceDefinitions on the bundled API server: its causes are mapped to classes and fields.
-
-Without the distribution `clientgo-apiserver` nothing is validated, and the user is warned.
-"""
+"""Dry run of CustomResourceDefinitions on the bundled API server: its causes are mapped to classes and fields."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +15,7 @@ from clientgo.codegen.inputs.fields import members
 from clientgo.codegen.problems import Problems
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.classes.hints import unwrap
-from clientgo.servers import MemoryServer, NotInstalled, server_factory
+from clientgo_apiserver.inmemory import InMemoryServer
 
 _TRIAL = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All&fieldValidation=Strict"
 _TOTAL = "for entire OpenAPIv3 schema"
@@ -40,13 +37,8 @@ class CheckedDefinition:
 
 def check_definition(definition: CheckedDefinition, problems: Problems) -> None:
     """Report what an API server has against a definition."""
-    try:
-        server = _server()
-    except NotInstalled as error:
-        problems.warn(f"CustomResourceDefinitions are not validated: {error}")
-        return
     body = msgspec.json.encode(definition.manifest)
-    reply = server.request("POST", _TRIAL, {"content-type": "application/json"}, body)
+    reply = _server().request("POST", _TRIAL, {"content-type": "application/json"}, body)
     if reply.status < HTTPStatus.BAD_REQUEST:
         return
     for field, message in _causes(msgspec.json.decode(reply.body)):
@@ -61,8 +53,8 @@ def _causes(status: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @cache
-def _server() -> MemoryServer:
-    return server_factory().in_memory(SYSTEM_CLOCK, bare=True)
+def _server() -> InMemoryServer:
+    return InMemoryServer(SYSTEM_CLOCK, bare=True)
 
 
 def _report(definition: CheckedDefinition, field: str, message: str, problems: Problems) -> None:

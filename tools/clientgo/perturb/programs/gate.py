@@ -18,7 +18,8 @@ from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.perturb.programs.waits import reported_wait
 from clientgo.perturb.state import EVENTS, ObjectRef
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, WholeBody
-from clientgo.servers import ServedReply, ServedWatch
+from clientgo_apiserver.handlers.watching import WatchServer
+from clientgo_apiserver.inmemory import ServedReply
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 UPGRADE = "CONNECT"
@@ -164,7 +165,7 @@ class WatchBody:
     status = 200
     headers: Mapping[str, str] = EMPTY_MAP
 
-    def __init__(self, subject: RequestTarget, served: ServedWatch) -> None:
+    def __init__(self, subject: RequestTarget, served: WatchServer) -> None:
         self.subject = subject
         self.served = served
         self.idle_timeout: float | None = None  # ignored: no connection is silent

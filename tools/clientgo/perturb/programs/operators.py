@@ -17,7 +17,7 @@ from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
 from clientgo.rest.transport import HTTPReply
-from clientgo.servers import MemoryServer, ServedReply
+from clientgo_apiserver.inmemory import InMemoryServer, ServedReply
 
 Setup = Callable[[Manager], object]
 """Adds reconcilers and controllers to a manager, which is new at each start of the operator."""
@@ -122,7 +122,7 @@ class RunningOperator(Protocol):
 
 
 def send(
-    server: MemoryServer, operator: RunningOperator, outgoing: Outgoing, number: int
+    server: InMemoryServer, operator: RunningOperator, outgoing: Outgoing, number: int
 ) -> tuple[ServedReply, HTTPReply | GateDuplex]:
     """Send a write of an operator; return the server's response, and what the operator gets.
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from clientgo.errors import ConnectionFailed
 from clientgo.perturb.programs.clock import OperatorClock
 from clientgo.rest.transport import IdleTimeout
-from clientgo.servers import ServedSocket
+from clientgo_apiserver.serving.memorysockets import MemorySocket
 
 
 class GateDuplex:
@@ -17,7 +17,7 @@ class GateDuplex:
 
     status = 101
 
-    def __init__(self, served: ServedSocket, clock: OperatorClock) -> None:
+    def __init__(self, served: MemorySocket, clock: OperatorClock) -> None:
         self.headers: Mapping[str, str] = served.headers
         self._served = served
         self._clock = clock
