@@ -28,7 +28,6 @@ from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.scheme import api_of
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import Config
-from clientgo_apiserver.local import local_cluster, print_guide
 
 
 @dataclass(frozen=True)
@@ -106,6 +105,9 @@ def load_file(path: Path) -> ModuleType:
 
 @contextmanager
 def _embedded_cluster(classes: Iterable[type[Reconciler[Any]]], crd_paths: Sequence[Path]) -> Iterator[Config]:
+    # Imported here, 350 ms: on a cluster nothing needs the server.
+    from clientgo_apiserver.local import local_cluster, print_guide  # noqa: PLC0415
+
     problems = Problems()
     used = {kind for cls in classes for kind in cls.declaration.kinds() if not is_built_in(kind)}
     modules = {kind.__module__ for kind in used if is_dataclass(kind)}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
@@ -15,7 +15,9 @@ from clientgo.codegen.inputs.fields import members
 from clientgo.codegen.problems import Problems
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.classes.hints import unwrap
-from clientgo_apiserver.inmemory import InMemoryServer
+
+if TYPE_CHECKING:
+    from clientgo_apiserver.inmemory import InMemoryServer
 
 _TRIAL = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All&fieldValidation=Strict"
 _TOTAL = "for entire OpenAPIv3 schema"
@@ -53,7 +55,10 @@ def _causes(status: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @cache
-def _server() -> InMemoryServer:
+def _server() -> "InMemoryServer":
+    # Imported here, 350 ms: most runs of the generator write no CRD.
+    from clientgo_apiserver.inmemory import InMemoryServer  # noqa: PLC0415
+
     return InMemoryServer(SYSTEM_CLOCK, bare=True)
 
 
