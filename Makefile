@@ -41,7 +41,7 @@ help: ## List all targets
 		/^[a-z-]+:.*##/ { printf "  %-16s %s\n", $$1, $$2 } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) }' $(MAKEFILE_LIST)
 
-PACKAGING := setup.cfg setup.py pyproject.toml apiserver/setup.cfg olm/setup.cfg hack/venv.sh hack/checkout.py
+PACKAGING := setup.cfg setup.py pyproject.toml apiserver/setup.cfg tools/setup.cfg olm/setup.cfg hack/venv.sh hack/checkout.py
 
 $(RUNTIME): $(PACKAGING)
 	@hack/venv.sh "$(PYTHON)" "$(VENV)" embedded
@@ -106,7 +106,7 @@ typecheck: $(DEV) ## Run the type checker
 
 .PHONY: imports
 imports: $(DEV) ## Check the import contracts
-	@$(IN_VENV) lint-imports --no-logo && cd apiserver && $(IN_VENV) lint-imports --no-logo
+	@$(IN_VENV) python -m hack.import_contracts
 
 .PHONY: metrics-page
 metrics-page: $(DEV) ## Update docs/metrics.md from the code
@@ -160,8 +160,8 @@ verify-codegen: $(DEV) ## Fail with a diff if generated code does not match the 
 ##@ Build
 
 .PHONY: build
-build: $(DEV) ## Build the wheels of the three distributions into dist/
-	@$(IN_VENV) python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./apiserver ./olm && ls dist/*.whl
+build: $(DEV) ## Build the wheels of the distributions into dist/
+	@$(IN_VENV) python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./apiserver ./tools ./olm && ls dist/*.whl
 
 .PHONY: dist
 dist: $(DEV) ## Build wheels and source archives of the commit twice, check and try them; REPO_URL=address for their links

@@ -4,13 +4,12 @@ import gc
 import signal
 import sys
 from collections.abc import Generator
-from importlib.metadata import entry_points
+from importlib.util import find_spec
 
 import freezegun
 import pytest
 from hypothesis import HealthCheck, settings
 
-from clientgo.servers import SERVERS
 from tests.models.budget import FULL, QUICK
 
 pytest_plugins = ["tests.layers"]
@@ -37,12 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """End with one line in an environment that was installed before the server was a distribution."""
+    """End with one line in an environment that was installed before the tools were a distribution."""
     if (interval := config.getoption("switch_interval")) is not None:
         sys.setswitchinterval(interval)
-    if not entry_points(group=SERVERS):
-        command = "make venv, or: .venv/bin/python -m pip install --no-deps --editable ./apiserver"
-        raise pytest.UsageError(f"clientgo-apiserver is not installed: run {command}")
+    if find_spec("clientgo.testing") is None:
+        raise pytest.UsageError("clientgo-tools is not installed: run make venv")
 
 
 @pytest.hookimpl(wrapper=True)

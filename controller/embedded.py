@@ -6,9 +6,9 @@ from pathlib import Path
 
 import yaml
 
-from clientgo.envtest.local import local_cluster, print_guide
 from clientgo.meta import from_dict
 from clientgo.rest import Config
+from clientgo_apiserver.local import local_cluster, print_guide
 from controller.api.v1alpha1 import Foo
 from generated.clientset import Clientset
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from clientgo.cache.metrics import InformerName
 from clientgo.coordination import coordination_options, coordinator_for
+from clientgo.errors import ConfigError
 from clientgo.kubernetes.clientset import Clientset as KubernetesClientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
 from clientgo.program import collect_rarely, flag_values
@@ -56,8 +57,10 @@ def start(options: Options, stop: threading.Event) -> None:
         run(config, options, stop)
         return
     # Loaded here, 17 ms: a controller on a real cluster needs no server.
-    from controller.embedded import embedded_cluster  # noqa: PLC0415
-
+    try:
+        from controller.embedded import embedded_cluster  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ConfigError("--embedded needs the package clientgo-apiserver, which `make run` installs") from error
     with embedded_cluster(port=options.embedded_port) as config:
         run(config, options, stop)
 

@@ -11,8 +11,7 @@ step() {
 step ruff check
 step ruff format --check
 step mypy
-step lint-imports --no-logo
-(cd apiserver && step lint-imports --no-logo)
+step python -m hack.import_contracts
 step hack/verify-codegen.sh
 step python -m hack.parity --check
 step hack/bandit.sh

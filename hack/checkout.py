@@ -1,6 +1,6 @@
 """Link of this checkout into a virtual environment, and the packages that it requires there.
 
-`VENV/bin/python hack/checkout.py EXTRA` writes into VENV what an editable installation of the three distributions has:
+`VENV/bin/python hack/checkout.py EXTRA` writes into VENV what an editable installation of the distributions has:
 a path file, metadata with entry points, and the commands. Nothing is built, so no build tool is installed, and the step
 takes a tenth of a second instead of three each. The requirements of clientgo[EXTRA] become the files
 `requirements.txt` and `requirements-files.txt` in VENV; the second has packages to install without their dependencies.
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-DISTRIBUTIONS = {"clientgo": ".", "clientgo-apiserver": "apiserver", "clientgo-olm": "olm"}
+DISTRIBUTIONS = {"clientgo": ".", "clientgo-apiserver": "apiserver", "clientgo-tools": "tools", "clientgo-olm": "olm"}
 """Folder of each distribution."""
 
 READ_ONLY = frozenset({"kubernetes"})
@@ -44,7 +44,12 @@ def declared(name: str) -> configparser.ConfigParser:
 
 def version_file(name: str, root: Path = ROOT) -> Path:
     """Return the file that has the version of a distribution."""
-    return root / DISTRIBUTIONS[name] / name.replace("-", "_") / "version.py"
+    *folders, module, _ = _version_attribute(name)
+    return root.joinpath(DISTRIBUTIONS[name], *folders, f"{module}.py")
+
+
+def _version_attribute(name: str) -> list[str]:
+    return declared(name)["metadata"]["version"].removeprefix("attr: ").split(".")
 
 
 def version(name: str, root: Path = ROOT) -> str:
@@ -95,7 +100,7 @@ def link(name: str, packages: Path, scripts: Path) -> None:
         packages / f"{stem}.pth": f"{folder}\n",
         info / "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version(name)}\n",
         info / "INSTALLER": "hack/checkout.py\n",
-        info / "top_level.txt": f"{stem}\n",
+        info / "top_level.txt": f"{_version_attribute(name)[0]}\n",
         info / "entry_points.txt": "".join(f"[{group}]{lines}\n" for group, lines in groups),
     }
     for group, lines in groups:

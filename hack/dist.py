@@ -1,6 +1,6 @@
 """Archives for a release: python -m hack.dist [--output dist]; `make dist` runs it.
 
-For each of the three distributions a source archive is built from the files of the commit, and the wheel from that
+For each distribution a source archive is built from the files of the commit, and the wheel from that
 archive. The same commit results in the same bytes on every machine: build tools are locked with hashes, and times,
 owners and permissions are fixed. Everything is built twice and compared, then metadata and README are checked, and
 `hack.smoke` uses the wheels in fresh environments. Nothing is published.

@@ -97,9 +97,8 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def _source(module: str) -> str:
     """Return the path of a module in the repository: links to it lead to its page."""
     path = module.replace(".", "/")
-    folder = "apiserver/" if path.startswith("clientgo_apiserver/") else ""
-    file = f"{folder}{path}.py"
-    return file if (ROOT / file).is_file() else f"{folder}{path}/__init__.py"
+    files = (f"{folder}{path}{end}" for folder in ("", "tools/", "apiserver/") for end in (".py", "/__init__.py"))
+    return next(file for file in files if (ROOT / file).is_file())
 
 
 def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:

@@ -1,6 +1,6 @@
-"""Release of the three distributions: python -m hack.release 0.2.0; `make release VERSION=0.2.0` runs it.
+"""Release of the distributions: python -m hack.release 0.2.0; `make release VERSION=0.2.0` runs it.
 
-The version is written into all three, the sections `Unreleased` of the changelogs get version and date, and the result
+The version is written into all, the sections `Unreleased` of the changelogs get version and date, and the result
 is committed and tagged v0.2.0. Nothing leaves this machine: pushing the tag starts the release workflow.
 """
 
@@ -102,7 +102,7 @@ def upgrade_examples(root: Path) -> None:
     """
     for project in sorted(root.glob("examples/*/PROJECT")):
         command = [sys.executable, "-m", "clientgo.cli", "upgrade"]
-        environment = {**os.environ, "PYTHONPATH": str(root)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "tools")])}
         done = subprocess.run(command, cwd=project.parent, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:
             raise ReleaseError(f"clientgo upgrade failed in {project.parent.relative_to(root)}: {done.stderr.strip()}")

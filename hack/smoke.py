@@ -1,4 +1,4 @@
-"""Smoke tests of the wheels in fresh environments, as users install them: the library, the server, all together.
+"""Smoke tests of the wheels in fresh environments, as users install them: the library, the server, the tools, all.
 
 `hack.dist` runs them. pip installs the requirements from the environment's index; the distributions themselves always
 come from the wheels. Where kubectl is on PATH it is a client of the server, too.
@@ -24,8 +24,9 @@ from importlib.util import find_spec
 from clientgo.manager import Manager, Reconciler, run
 from clientgo.cache import InformerFactory
 from clientgo.kubernetes.clientset import Clientset
-import clientgo.webhook, clientgo.aio, clientgo.codegen, clientgo.testing
-present = [name for name in ("clientgo_apiserver", "clientgo_olm", "uvicorn", "controller", "tests") if find_spec(name)]
+import clientgo.webhook, clientgo.aio
+absent = ("clientgo.cli", "clientgo.testing", "clientgo_apiserver", "clientgo_olm", "uvicorn", "controller", "tests")
+present = [name for name in absent if find_spec(name)]
 assert not present, present
 """
 
@@ -103,18 +104,25 @@ def readme_program(environment: Environment) -> Path:
 
 
 def library(folder: Path, wheels: dict[str, str]) -> None:
-    """Use the library without a server: a project is created, and its manifests are generated."""
+    """Import the library alone."""
     environment = Environment(folder, wheels["clientgo"])
     environment.run("python", "-c", LIBRARY)
+    expect(not environment.on_path("clientgo"), "the library has the command clientgo")
+    lines = environment.run("python", "-c", "import clientgo.testing", exit_code=1).splitlines()
+    expect(lines[-1] == "ModuleNotFoundError: No module named 'clientgo.testing'", f"the import ends with {lines}")
+
+
+def tools(folder: Path, wheels: dict[str, str]) -> None:
+    """Create a project, generate its manifests, and call a fake."""
+    environment = Environment(folder, *(wheels[name] for name in ("clientgo", "clientgo_apiserver", "clientgo_tools")))
     environment.run("clientgo", "init", "--domain", "example.com", "--project-name", "smoke")
     environment.run("clientgo", "create", "api", *FOO)
     environment.run("make", "generate", "manifests")
     expect(list(environment.home.glob("config/crd/**/*foos*.yaml")), "make manifests wrote no CRD of Foo")
-    lines = environment.run("clientgo", "run", str(readme_program(environment)), "--embedded", exit_code=1).splitlines()
-    expect("install clientgo-apiserver from" in lines[-1], f"the missing server is not named: {lines}")
-    fake = "from clientgo.testing.client import FakeClient; FakeClient()"
-    lines = environment.run("python", "-c", fake, exit_code=1).splitlines()
-    expect("install clientgo-apiserver from" in lines[-1], f"the server that fakes need is not named: {lines}")
+    environment.run("python", "-c", "from clientgo.testing.client import FakeClient; FakeClient()")
+    environment.run("clientgo", "perturb", "--help")
+    lines = environment.run("clientgo", "bundle", exit_code=1).splitlines()
+    expect("install clientgo-olm from" in lines[-1], f"the missing distribution is not named: {lines}")
 
 
 def server(folder: Path, wheels: dict[str, str]) -> None:
@@ -137,8 +145,8 @@ def server(folder: Path, wheels: dict[str, str]) -> None:
 
 def together(folder: Path, wheels: dict[str, str]) -> None:
     """Run the README's controller with the embedded server: it creates a ConfigMap."""
-    extras = f"{wheels['clientgo']}[embedded,olm]"
-    environment = Environment(folder, extras, wheels["clientgo_apiserver"], wheels["clientgo_olm"])
+    distributions = (wheels[name] for name in ("clientgo_apiserver", "clientgo_tools", "clientgo_olm"))
+    environment = Environment(folder, f"{wheels['clientgo']}[embedded,tools,olm]", *distributions)
     program = readme_program(environment)
     (environment.home / "greeting.json").write_text(json.dumps(GREETING), encoding="utf-8")
     with environment.start("clientgo", "run", str(program), "--embedded") as child:
@@ -157,13 +165,13 @@ def together(folder: Path, wheels: dict[str, str]) -> None:
 
 
 def smoke(folder: Path, say: Callable[[str], None]) -> None:
-    """Use the wheels of a folder in three fresh environments.
+    """Use the wheels of a folder in four fresh environments.
 
     Raises:
         SmokeFailed: something does not work.
     """
     wheels = {path.name.partition("-")[0]: str(path) for path in folder.glob("*.whl")}
-    for case in (library, server, together):
+    for case in (library, server, tools, together):
         say(f"smoke test: {case.__name__}")
         with tempfile.TemporaryDirectory() as scratch:
             case(Path(scratch), wheels)

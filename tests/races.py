@@ -5,13 +5,13 @@ import select
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import clientgo
 from clientgo.stop.lifecycle import Group
 
-LIBRARY = str(Path(__file__).parents[1] / "clientgo")
+LIBRARY = tuple(f"{folder}/" for folder in clientgo.__path__)
 
 THREADS = 4
 CALLS = 100
@@ -27,7 +27,7 @@ SECONDS = 90.0
 
 def switch_anywhere(frame: FrameType, _event: str, _arg: object) -> Callable[..., Any] | None:
     """Trace function of a thread: let another thread run at some of the instructions of the library."""
-    if LIBRARY not in frame.f_code.co_filename:
+    if not frame.f_code.co_filename.startswith(LIBRARY):
         return None
     frame.f_trace_opcodes = True
     return switch_sometimes

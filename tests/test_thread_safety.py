@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import clientgo
 from clientgo.backoff import KeyedBackoff
 from clientgo.cache.store import Indexer
 from clientgo.dynamic.mapper import RestMapper
@@ -352,8 +353,7 @@ REQUIRED_OF_PROGRAMS = {"manager/predicates:Predicate"}
 
 def promising() -> Iterator[str]:
     """Yield the classes whose docstring promises it."""
-    library = ROOT / "clientgo"
-    for path in sorted(library.rglob("*.py")):
+    for library, path in ((folder, path) for folder in map(Path, clientgo.__path__) for path in folder.rglob("*.py")):
         if path.relative_to(library).parts[0] == "kubernetes":
             continue
         for node in ast.parse(path.read_text(encoding="utf-8")).body:

@@ -1,4 +1,4 @@
-"""Server for the process that starts it, and for programs on the same machine: a `clientgo.servers.StartableServer`."""
+"""Server for the process that starts it, and for programs on the same machine."""
 
 import secrets
 from collections.abc import Iterable
@@ -7,12 +7,11 @@ from functools import partial
 
 from clientgo.clock import Clock
 from clientgo.errors import ConfigError
-from clientgo.servers import BundledOptions
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.apiextensions.crdstatus import KEY
 from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.inmemory import InMemoryServer
 from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.options import BundledOptions
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.storage.sqlite import DataUnusable, load_or_create_key
@@ -28,11 +27,6 @@ class EmbeddedServer(ApiServer):
     """Server with an administrator, whose bearer token is `token`; without `secure` it serves everyone."""
 
     token = ""  # nosec B105  # set by `start`
-
-    @staticmethod
-    def in_memory(clock: Clock, *, bare: bool = False) -> InMemoryServer:
-        """Return a new server without sockets and threads, by this clock; see `InMemoryServer`."""
-        return InMemoryServer(clock, bare=bare)
 
     @classmethod
     def on_port(cls, options: BundledOptions, clock: Clock) -> "EmbeddedServer":

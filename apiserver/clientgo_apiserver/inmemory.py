@@ -5,10 +5,9 @@ rest. Admission and conversion webhooks are not called.
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from clientgo.clock import Clock
-from clientgo.servers import ServedChange, ServedReply
 from clientgo_apiserver.apiextensions.crdschema import unstored_resources
 from clientgo_apiserver.handlers.restoring import restore
 from clientgo_apiserver.handlers.watching import WatchServer
@@ -22,11 +21,33 @@ from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.stored import Key
 
 
+class ServedReply(NamedTuple):
+    """Response of a server in memory."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class ServedChange(NamedTuple):
+    """Change of one object: `kind` is ADDED, MODIFIED or DELETED; the objects must not be modified."""
+
+    revision: int
+    kind: str
+    resource: str
+    group: str
+    old: Object | None
+    new: Object | None
+
+
 class InMemoryServer:
-    """One Kubernetes API in memory, for one thread at a time."""
+    """One Kubernetes API in memory, for one thread at a time. A target is a path and query."""
 
     def __init__(self, clock: Clock, *, bare: bool = False) -> None:
-        """Create a server, whose pods run at once. See `ServerOptions` for `bare`."""
+        """Create a server, whose pods run at once.
+
+        A `bare` one is an API server alone, without controllers and namespaces; it creates that of each new object.
+        """
         self._scheduler = ManualScheduler(clock)
         options = ServerOptions(ready_seconds=0.0, simulate=not bare, bare=bare)
         self._api = build(self._scheduler, options, clock=clock)

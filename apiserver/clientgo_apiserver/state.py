@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.servers import BundledOptions
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.limits import LOOP_SECONDS, MAX_BODY_BYTES, MAX_EVENTS
+from clientgo_apiserver.options import BundledOptions
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.resources import Registry
 from clientgo_apiserver.storage.containerfiles import ContainerFiles

@@ -8,10 +8,9 @@ file descriptor left), that is logged once, the previous one stays in use, and t
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
@@ -127,12 +126,14 @@ class SelfSigned:
 
     def __init__(self, hosts: Iterable[str] = (), *, clock: Clock = SYSTEM_CLOCK) -> None:
         try:
-            self._create, _ = certificate_functions()
+            # Loaded here: it takes 30 ms, 8 MB and an optional dependency, which a given certificate does not need.
+            from clientgo.pki import self_signed  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise ConfigError(
                 f"no serving certificate was given, and creating one requires {error.name}, which is missing: "
                 f"specify a directory with tls.crt and tls.key, or pip install {error.name}"
             ) from error
+        self._create = self_signed
         self._hosts = tuple(dict.fromkeys((*hosts, *_LOCAL_HOSTS, socket.gethostname())))
         self._clock = clock
         self._lock = threading.Lock()
@@ -151,25 +152,6 @@ class SelfSigned:
                 self._context = serving_context(pem)
                 self._renew_at = self._clock.time() + _LIFETIME.total_seconds() / 2
             return self._context
-
-
-class SelfSign(Protocol):
-    """Function `clientgo.pki.self_signed`."""
-
-    def __call__(self, name: str, hosts: Iterable[str], lifetime: timedelta, *, clock: Clock = ...) -> bytes:
-        """Return a self-signed serving certificate and its key in one PEM."""
-
-
-def certificate_functions() -> tuple[SelfSign, Callable[[bytes], datetime]]:
-    """Return `self_signed` and `expiry` of `clientgo.pki`.
-
-    Raises:
-        ModuleNotFoundError: the optional dependency that they need is missing.
-    """
-    # Loaded here: it takes 30 ms, 8 MB and an optional dependency, which a given certificate does not need.
-    from clientgo.pki import expiry, self_signed  # noqa: PLC0415
-
-    return self_signed, expiry
 
 
 def serving_context(pem: bytes) -> ssl.SSLContext:

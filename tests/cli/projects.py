@@ -52,7 +52,8 @@ def environment(library: Path) -> Mapping[str, str]:
         (library / package.name).symlink_to(package, target_is_directory=True)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     stored = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
-    imports = {"PYTHONPATH": str(library), "MYPYPATH": str(library), "MYPY_CACHE_DIR": str(MYPY_CACHE)}
+    folders = os.pathsep.join([str(library), str(ROOT / "tools")])
+    imports = {"PYTHONPATH": folders, "MYPYPATH": folders, "MYPY_CACHE_DIR": str(MYPY_CACHE)}
     return {**stored, **imports, "PATH": path, "PYTHON": sys.executable}
 
 

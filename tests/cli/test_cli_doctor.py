@@ -21,7 +21,6 @@ from clientgo.envtest.crds import install, read_crds
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config, RESTClient
-from clientgo.servers import INSTALL_BESIDE
 from clientgo.testing.clock import FakeClock
 from tests.cli.processes import free_port
 from tests.cli.projects import ROOT, clientgo
@@ -66,21 +65,6 @@ def test_versions_of_python_are_those_of_the_distribution() -> None:
         assert f"Programming Language :: Python :: {major}.{minor}" in classifiers
     major, minor = doctor.PYTHONS[1]
     assert f"Programming Language :: Python :: {major}.{minor + 1}" not in classifiers
-
-
-def test_missing_module_is_reported_with_its_distribution() -> None:
-    result = list(doctor.check_extras(lambda module: module != "clientgo_apiserver"))
-    assert [finding.state for finding in result] == [WARNING, OK]
-    fix = INSTALL_BESIDE.format("clientgo-apiserver")
-    assert result[0].message == f"no clientgo_apiserver, needed for the local API server: {fix}"
-
-
-def test_extras_are_those_of_the_distribution() -> None:
-    required = metadata()["options.extras_require"]
-    for extra, (_, modules) in doctor.EXTRAS.items():
-        lines = [line for line in required[extra].splitlines() if line and ";" not in line]
-        names = {line.partition(">")[0].replace("-", "_").removeprefix("google_") for line in lines}
-        assert names == set(modules)
 
 
 class Versions:
@@ -192,8 +176,8 @@ def test_general_checks_need_no_project(
     kubeconfig = str(environment._written)
     assert clientgo(tmp_path, "doctor", "--kubeconfig", kubeconfig) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[1] for line in lines][:6] == ["Python", "extras", "extras", "kubeconfig", "server", "user"]
-    assert f"context clientgo-embedded of {kubeconfig}: https://" in lines[3]
+    assert [line.split()[1] for line in lines][:4] == ["Python", "kubeconfig", "server", "user"]
+    assert f"context clientgo-embedded of {kubeconfig}: https://" in lines[1]
 
     assert clientgo(tmp_path, "doctor", "--kubeconfig", kubeconfig, "--context", "other") == 1
     problem = (

@@ -88,7 +88,7 @@ def test_project_with_an_index_names_versions_on_it(tmp_path: Path) -> None:
     within = f">={VERSION},<{major}.{minor + 1}"
     assert f"--index-url {index}\nclientgo[secure-serving]{within}\n" in (project / "requirements.txt").read_text()
     assert _names_of_clientgo(project) == [
-        f"clientgo[{extra}]{within}" for extra in ("secure-serving", "embedded", "olm")
+        f"clientgo[{extra}]{within}" for extra in ("secure-serving", "embedded", "tools", "olm")
     ]
     assert _install(project, "requirements.txt")[0] == 0
     assert "wheels" not in (project / "Dockerfile").read_text()

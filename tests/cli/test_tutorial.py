@@ -69,7 +69,7 @@ def test_tutorial_commands_work(tmp_path: Path, installed: Mapping[str, str]) ->
     assert 'spec.image: Invalid value: "nginx:latest": use the tag of a release' in text
     assert "v1: 2" in text
     assert re.search(r"^foo-v1 +3 +3 ", text, re.MULTILINE)
-    names = ("clientgo", "clientgo_apiserver", "clientgo_olm")
+    names = ("clientgo", "clientgo_apiserver", "clientgo_tools", "clientgo_olm")
     library, *further = (f"{name}-{VERSION}-py3-none-any.whl" for name in names)
     assert {path.name for path in (tmp_path / "foo" / "wheels").iterdir()} == {
         "README.md",

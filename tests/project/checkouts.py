@@ -1,4 +1,4 @@
-"""Copy of the repository's files that the three distributions are built from, with more than they may contain."""
+"""Copy of the repository's files that the distributions are built from, with more than they may contain."""
 
 import shutil
 from pathlib import Path
@@ -11,6 +11,7 @@ INGREDIENTS = (
     "generated",
     "olm",
     "tests",
+    "tools",
     "LICENSE",
     "README.md",
     "pyproject.toml",

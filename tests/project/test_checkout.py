@@ -14,10 +14,8 @@ pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).parents[2]
 ASKED = """
-import clientgo, clientgo_apiserver, clientgo_olm, importlib.metadata as metadata, json
-print(json.dumps([metadata.version("clientgo"), *(
-    [point.value for point in metadata.entry_points(group=group)] for group in ("clientgo.servers", "clientgo.commands")
-)]))
+import clientgo.testing, clientgo_apiserver, clientgo_olm, importlib.metadata as metadata, json
+print(json.dumps([metadata.version("clientgo"), len(metadata.entry_points(group="clientgo.commands"))]))
 """
 
 
@@ -46,11 +44,7 @@ def names(path: Path) -> list[str]:
 
 
 def test_linked_packages_are_importable_and_have_versions_and_entry_points(venv: Path) -> None:
-    version, servers, commands = asked(venv)
-    assert version == VERSION
-    assert servers == ["clientgo_apiserver.embedded:EmbeddedServer"]
-    assert isinstance(commands, list)
-    assert len(commands) == 3
+    assert asked(venv) == [VERSION, 3]
 
 
 def test_link_replaces_an_installation_of_another_release(venv: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import clientgo
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "coming-from.md").read_text()
 OTHERS = {"Foo", "FooReconciler", "Deployment", "Pod", "None", "True", "Annotated", "py"}
@@ -43,9 +45,12 @@ def bound(node: ast.AST) -> Iterator[str]:
 @functools.cache
 def defined() -> frozenset[str]:
     """Return all names that the library defines."""
-    paths = [path for path in (ROOT / "clientgo").rglob("*.py") if "types" not in path.parts]
-    names = {name for path in paths for node in ast.walk(ast.parse(path.read_text())) for name in bound(node)}
-    return frozenset(names.union(*(path.relative_to(ROOT).with_suffix("").parts for path in paths)))
+    names = set[str]()
+    for folder in map(Path, clientgo.__path__):
+        for path in (path for path in folder.rglob("*.py") if "types" not in path.parts):
+            names.update(path.relative_to(folder.parent).with_suffix("").parts)
+            names.update(name for node in ast.walk(ast.parse(path.read_text())) for name in bound(node))
+    return frozenset(names)
 
 
 def test_page_is_read() -> None:

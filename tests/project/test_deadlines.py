@@ -8,12 +8,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 NAME = re.compile(r"`([\w.]+)`")
 
-NOT_PUBLIC = ("testing", "perturb", "cli", "codegen", "envtest", "aio", "rest/connections", "streams/websockets.py",
+NOT_PUBLIC = ("aio", "rest/connections", "streams/websockets.py",
               "streams/channels.py", "streams/copying.py", "rest/flowcontrol.py", "rest/limits.py",
               "rest/watchstream.py", "rest/client.py", "rest/transport.py", "rest/retry.py",
               "stop/eventloop.py", "record/broadcaster.py", "leaderelection",
               "typed/create.py", "cache/state.py", "manager/runnables.py")  # fmt: skip
-"""Tools, and internal steps of functions in the table."""
+"""Internal steps of functions in the table."""
 
 JOIN = "tests/stop/test_stop_lifecycle.py::test_thread_that_does_not_end_is_named"
 STREAMS = "tests/streams/test_streams_deadlines.py::test_function_ends_by_its_timeout"

@@ -22,6 +22,7 @@ from tests.processes import MYPY_CACHE, Child, using_mypy_cache
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "clientgo"
 SERVER = ROOT / "apiserver" / "clientgo_apiserver"
+TOOLS = ROOT / "tools" / "clientgo"
 README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 HOPS = ARCHITECTURE + (ROOT / "apiserver" / "ARCHITECTURE.md").read_text()
@@ -31,6 +32,7 @@ PAGES = sorted(
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "apiserver").rglob("*.md"),
         *(ROOT / "olm").rglob("*.md"),
+        *(ROOT / "tools").rglob("*.md"),
     ]
 )
 DECISIONS = [
@@ -50,6 +52,7 @@ OWN_FOLDERS = (
     "hack",
     "olm",
     "tests",
+    "tools",
 )
 
 
@@ -136,11 +139,12 @@ def test_example_is_strictly_typed(example: Path) -> None:
 def test_every_dependency_is_explained_and_none_besides() -> None:
     options = setup_cfg()
     extras = options["options.extras_require"]
-    declared = "\n".join([options["options"]["install_requires"], *extras.values(), required_by_the_server()])
+    declared = "\n".join([options["options"]["install_requires"], *extras.values(), required_by(SERVER)])
     names = set(re.findall(r"^([A-Za-z][\w-]*)", declared, re.MULTILINE)) - {
         "clientgo",
         "clientgo-apiserver",
         "clientgo-olm",
+        "clientgo-tools",
     }
     assert {name.strip("`") for name, *_ in rows((ROOT / "docs/dependencies.md").read_text())} == names
 
@@ -168,36 +172,31 @@ def imports_of(path: Path) -> tuple[tuple[tuple[str, ...], bool], ...]:
 
 
 def imported_distributions(package: Path) -> set[str]:
-    """Return the other distributions that a package imports."""
+    """Return the other distributions that a package imports; `clientgo` is that of the library."""
     matches = [modules for path in package.rglob("*.py") for modules, _ in imports_of(path)]
     modules = {module for names in matches for module in names}
     tops = {module.partition(".")[0] for module in modules} - set(sys.stdlib_module_names) - {package.name}
-    distributions = importlib.metadata.packages_distributions()
+    distributions = {**importlib.metadata.packages_distributions(), "clientgo": ["clientgo"]}
     return {name.lower().replace("_", "-") for top in tops for name in distributions[top]}
 
 
-def required_by_the_server() -> str:
-    return setup_cfg(SERVER.parent)["options"]["install_requires"]
+def required_by(package: Path) -> str:
+    return setup_cfg(package.parent)["options"]["install_requires"]
 
 
 def test_what_the_library_imports_is_declared() -> None:
     options = setup_cfg()
     extras = options["options.extras_require"]
-    declared = (
-        options["options"]["install_requires"]
-        + extras["embedded"]
-        + extras["secure-serving"]
-        + extras["socks"]
-        + extras["completion"]
-        + extras["perturb"]
-    )
+    declared = options["options"]["install_requires"] + extras["secure-serving"] + extras["socks"]
     assert imported_distributions(LIBRARY) <= set(re.findall(r"^([a-z][\w-]*)", declared, re.MULTILINE))
 
 
-def test_what_the_server_imports_is_declared() -> None:
-    declared = set(re.findall(r"^([a-z][\w-]*)", required_by_the_server(), re.MULTILINE))
-    of_the_library = set(re.findall(r"^([a-z][\w-]*)", setup_cfg()["options"]["install_requires"], re.MULTILINE))
-    assert imported_distributions(SERVER) <= declared | of_the_library
+def test_what_server_and_tools_import_is_declared() -> None:
+    extras = setup_cfg()["options.extras_require"]
+    of_the_server = required_by(LIBRARY) + required_by(SERVER)
+    of_the_tools = of_the_server + required_by(TOOLS) + extras["completion"] + extras["perturb"]
+    for package, declared in ((SERVER, of_the_server), (TOOLS, of_the_tools)):
+        assert imported_distributions(package) <= set(re.findall(r"^([a-z][\w-]*)", declared, re.MULTILINE))
 
 
 def test_run_time_dependencies_are_used() -> None:
@@ -233,7 +232,7 @@ def listed_as_lazy(page: Path) -> set[str]:
 
 def test_every_import_that_waits_is_listed() -> None:
     """An import inside a function is a decision; a page lists its saving."""
-    sources = [ROOT / "main.py", *LIBRARY.rglob("*.py"), *(ROOT / "controller").rglob("*.py")]
+    sources = [ROOT / "main.py", *LIBRARY.rglob("*.py"), *TOOLS.rglob("*.py"), *(ROOT / "controller").rglob("*.py")]
     assert lazy(sources, ROOT) == listed_as_lazy(ROOT / "docs" / "performance.md")
     assert lazy(SERVER.rglob("*.py"), SERVER.parent) == listed_as_lazy(SERVER.parent / "docs" / "performance.md")
 
@@ -281,7 +280,7 @@ def test_files_and_targets_that_are_named_exist(page: Path) -> None:
     local = tuple(f"{folder}/" for folder in OWN_FOLDERS)
     files = {name for name in re.findall(r"`([\w./-]+)`", text) if name.startswith(local)}
     assert [name for name in sorted(files) if not (ROOT / name).exists()] == []
-    repository, scaffolded = ROOT / "Makefile", ROOT / "clientgo" / "cli" / "templates" / "make.tmpl"
+    repository, scaffolded = ROOT / "Makefile", TOOLS / "cli" / "templates" / "make.tmpl"
     makefiles = [scaffolded] if page.name in ABOUT_PROJECTS else [repository]
     if page.name == "CHANGELOG.md":
         makefiles = [repository, scaffolded]

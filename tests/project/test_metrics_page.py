@@ -34,7 +34,7 @@ def test_page_is_up_to_date() -> None:
 
 
 def test_page_has_every_metric_that_the_source_names() -> None:
-    modules = (path for path in (ROOT / "clientgo").rglob("*.py") if not {"kubernetes", "testing"} & {*path.parts})
+    modules = (path for path in (ROOT / "clientgo").rglob("*.py") if "kubernetes" not in path.parts)
     names = {name for module in modules for name in named(module.read_text(encoding="utf-8"))}
     listed = [metric.name for metric in metrics_page.all_metrics()]
     assert len(names) > 30

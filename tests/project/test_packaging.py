@@ -1,4 +1,4 @@
-"""Wheels of the library and the API server: each contains its whole package, and nothing else."""
+"""Wheels of the distributions: each contains its whole package, and nothing else."""
 
 import os
 import re
@@ -14,8 +14,13 @@ from tests.project.checkouts import INGREDIENTS, ROOT, copy_checkout
 
 pytestmark = pytest.mark.e2e
 
-PACKAGES = {"clientgo": ROOT, "clientgo_apiserver": ROOT / "apiserver", "clientgo_olm": ROOT / "olm"}
-"""Folder of each package; in the wheels' names, that of the distribution is the same."""
+PACKAGES = {
+    "clientgo": ROOT / "clientgo",
+    "clientgo_apiserver": ROOT / "apiserver" / "clientgo_apiserver",
+    "clientgo_tools": ROOT / "tools" / "clientgo",
+    "clientgo_olm": ROOT / "olm" / "clientgo_olm",
+}
+"""Package of each distribution, by its name in that of the wheel."""
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +53,16 @@ def required(wheel: Path) -> set[str]:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_wheel_holds_every_file_of_its_package_and_nothing_else(wheels: dict[str, Path], package: str) -> None:
     folder = PACKAGES[package]
-    files = {str(path.relative_to(folder)) for path in (folder / package).rglob("*") if path.is_file()}
+    files = {str(path.relative_to(folder.parent)) for path in folder.rglob("*") if path.is_file()}
     local = {path for path in files if "__pycache__" not in path}
     assert {path for path in contents(wheels[package]) if ".dist-info/" not in path} == local
-    assert f"{package}/py.typed" in local
+
+
+def test_wheels_have_no_file_in_common_and_declare_types(wheels: dict[str, Path]) -> None:
+    files = [{path for path in contents(wheel) if ".dist-info/" not in path} for wheel in wheels.values()]
+    assert len(set.union(*files)) == sum(map(len, files))
+    typed = {"clientgo/py.typed", "clientgo/testing/py.typed", "clientgo_apiserver/py.typed", "clientgo_olm/py.typed"}
+    assert typed <= set.union(*files)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -59,9 +70,12 @@ def test_wheel_carries_its_licence(wheels: dict[str, Path], package: str) -> Non
     assert [path for path in contents(wheels[package]) if path.endswith("licenses/LICENSE")]
 
 
-def test_server_requires_the_library_and_the_library_no_server(wheels: dict[str, Path]) -> None:
+def test_tools_require_the_server_and_that_the_library_which_requires_neither(wheels: dict[str, Path]) -> None:
+    assert required(wheels["clientgo_tools"]) == {"clientgo", "clientgo-apiserver"}
     assert "clientgo" in required(wheels["clientgo_apiserver"])
-    assert required(wheels["clientgo"]).isdisjoint({"clientgo-apiserver", "uvicorn", "cryptography"})
+    assert "clientgo-tools" not in required(wheels["clientgo_apiserver"])
+    above = {"clientgo-apiserver", "clientgo-tools", "uvicorn", "cryptography"}
+    assert required(wheels["clientgo"]).isdisjoint(above)
 
 
 @pytest.mark.parametrize(

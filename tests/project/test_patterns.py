@@ -17,7 +17,7 @@ from tests.project.ambiguity import super_linear
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "clientgo"
-SERVER = ROOT / "apiserver" / "clientgo_apiserver"
+FOLDERS = (LIBRARY, ROOT / "tools" / "clientgo", ROOT / "apiserver" / "clientgo_apiserver")
 GENERATED = LIBRARY / "kubernetes"
 FLAGS_AT = {"compile": 1, "match": 2, "fullmatch": 2, "search": 2, "findall": 2, "finditer": 2, "split": 3, "sub": 4}
 METHODS = FLAGS_AT.keys() - {"compile"}
@@ -54,7 +54,8 @@ class Source:
     """Syntax tree of a module, with the values of its expressions."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path.relative_to(SERVER.parent if SERVER in path.parents else ROOT).as_posix()
+        [folder] = [folder for folder in FOLDERS if folder in path.parents]
+        self._path = path.relative_to(folder.parent).as_posix()
         self._tree = ast.parse(path.read_text(encoding="utf-8"))
         self._functions = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
 
@@ -129,7 +130,7 @@ def uses() -> list[Use]:
     """Every use of a pattern. Not at import, which each process would spend seconds on."""
     return [
         use
-        for path in sorted([*LIBRARY.rglob("*.py"), *SERVER.rglob("*.py")])
+        for path in sorted(path for folder in FOLDERS for path in folder.rglob("*.py"))
         if GENERATED not in path.parents and "import re\n" in path.read_text(encoding="utf-8")
         for use in Source(path).uses()
     ]

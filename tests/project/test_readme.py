@@ -1,6 +1,6 @@
 """The README's first commands work where pip refuses to install outside of a virtual environment.
 
-Two empty distributions stand in for those of this checkout, so that pip needs no package index.
+Empty distributions stand in for those of this checkout, so that pip needs no package index.
 """
 
 import os
@@ -34,8 +34,9 @@ def build_wheel(folder, config_settings=None, metadata_directory=None):
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Folder with the two distributions, and `bin/python3`, an interpreter outside of virtual environments."""
-    for folder, name in ((tmp_path / "checkout", "clientgo"), (tmp_path / "checkout/apiserver", "clientgo_apiserver")):
+    """Folder with the distributions, and `bin/python3`, an interpreter outside of virtual environments."""
+    for path, name in (("", "clientgo"), ("apiserver", "clientgo_apiserver"), ("tools", "clientgo_tools")):
+        folder = tmp_path / "checkout" / path
         folder.mkdir()
         (folder / "pyproject.toml").write_text(PROJECT)
         (folder / "backend.py").write_text(BACKEND.format(name=name))
@@ -61,7 +62,11 @@ def test_first_commands_install_into_a_virtual_environment(checkout: Path) -> No
     done = execute(checkout, COMMANDS)
     assert done.returncode == 0, done.stdout + done.stderr
     packages = checkout.glob(".venv/lib/*/site-packages/*-1.0.dist-info")
-    assert sorted(package.name.partition("-")[0] for package in packages) == ["clientgo", "clientgo_apiserver"]
+    assert sorted(package.name.partition("-")[0] for package in packages) == [
+        "clientgo",
+        "clientgo_apiserver",
+        "clientgo_tools",
+    ]
 
 
 @pytest.mark.e2e

@@ -55,7 +55,7 @@ def test_release_writes_versions_ranges_and_changelogs_and_tags_its_commit(repos
     release("1.7.0", repository, DATE)
     assert {version(name, repository) for name in DISTRIBUTIONS} == {"1.7.0"}
     settings = (repository / "setup.cfg").read_text()
-    assert settings.count("clientgo-apiserver>=1.7,<1.8") == 2
+    assert settings.count("clientgo-tools>=1.7,<1.8") == 3
     assert "clientgo>=1.7,<1.8" in (repository / "olm" / "setup.cfg").read_text()
     assert "## 1.7.0 (2030-01-02)\n\n- A change.\n\n## 0.0.1" in (repository / "apiserver" / "CHANGELOG.md").read_text()
     assert git(repository, "log", "-1", "--format=%s") == "Release 1.7.0"
@@ -135,7 +135,9 @@ def test_release_that_cannot_be_committed_changes_nothing(repository: Path) -> N
 
 def test_scaffolded_examples_are_upgraded(repository: Path) -> None:
     shutil.rmtree(repository / "clientgo")
-    shutil.copytree(ROOT / "clientgo", repository / "clientgo", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(repository / "tools")
+    for folder in ("clientgo", "tools"):
+        shutil.copytree(ROOT / folder, repository / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (repository / ".gitignore").write_text("__pycache__/\n")
     shutil.copytree(ROOT / "examples" / "home", repository / "examples" / "home")
     commit(repository)

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+import clientgo
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SETTINGS = (ROOT / "mkdocs.yml").read_text()
@@ -60,7 +62,12 @@ def test_module_in_the_reference_exists(module: str) -> None:
 
 
 def test_reference_has_every_package_with_a_list_of_public_names() -> None:
-    packages = {path.parent for path in (ROOT / "clientgo").glob("*/__init__.py") if "__all__ = " in path.read_text()}
+    packages = {
+        path.parent
+        for folder in map(Path, clientgo.__path__)
+        for path in folder.glob("*/__init__.py")
+        if "__all__ = " in path.read_text()
+    }
     assert len(packages) > 10
     assert {f"clientgo.{package.name}" for package in packages} <= set(MODULES)
 

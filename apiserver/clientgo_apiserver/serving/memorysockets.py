@@ -14,7 +14,7 @@ from clientgo_apiserver.serving.sockets import SocketMessage, serve
 
 
 class MemorySocket:
-    """Server's side of a WebSocket for an `Upgrade`; a `clientgo.servers.ServedSocket`."""
+    """Server's side of a WebSocket for an `Upgrade`, in memory."""
 
     def __init__(self, upgrade: Upgrade, key: str) -> None:
         """Begin the upgrade's work; `key` is the header Sec-WebSocket-Key."""

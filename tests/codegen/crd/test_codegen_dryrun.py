@@ -1,10 +1,7 @@
 """Dry run of CRDs on the bundled server: each cause is reported at its class and field, with the fix."""
 
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -17,7 +14,6 @@ from clientgo.codegen.problems import Problems
 from clientgo.meta import Column, Meta, ObjectMeta, Rule, ScaleSubresource, api_type
 from clientgo.meta.constraints import constrained
 from clientgo.meta.scheme import WebhookConversion, api_of
-from clientgo.servers import INSTALL_BESIDE
 
 IMMUTABLE = Meta(immutable=True)
 BY_NAME = Meta(list_type="map", list_map_keys=("name",))
@@ -294,22 +290,3 @@ def test_error_in_one_of_two_versions_is_reported_at_its_class() -> None:
     assert [line.rpartition("regexp: ")[2] for line in problems] == [
         "missing closing ): `(`: write RE2 syntax, or a CEL rule (rules=)"
     ]
-
-
-@pytest.mark.e2e
-def test_generator_without_the_server_says_once_that_nothing_was_validated(tmp_path: Path) -> None:
-    outputs = [f"{{input-module: {name}, crd-dir: {tmp_path / folder}}}" for name, folder in (
-        ("controller.api.v1alpha1", "a"), ("tests.codegen.kinds.home", "b"))]  # fmt: skip
-    (tmp_path / "codegen.yaml").write_text(f"outputs: [{', '.join(outputs)}]")
-    code = (
-        "import importlib.metadata, sys; importlib.metadata.entry_points = lambda **_: ()\n"
-        "from clientgo.codegen.__main__ import main\n"
-        f"sys.exit(main(['--config', {str(tmp_path / 'codegen.yaml')!r}]))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stderr) == (
-        0,
-        "CustomResourceDefinitions are not validated: the API server is not installed:"
-        f" {INSTALL_BESIDE.format('clientgo-apiserver')}\n",
-    )
-    assert "pattern: ^[a-z0-9]" in (tmp_path / "a/samplecontroller.k8s.io_foos.yaml").read_text()

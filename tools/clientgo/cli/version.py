@@ -1,0 +1,3 @@
+"""Version of the distribution, in one place."""
+
+VERSION = "0.1.0"

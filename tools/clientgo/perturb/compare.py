@@ -1,0 +1,243 @@
+"""Comparison of states of different runs, without what differs between two runs of the same scenario anyway.
+
+Uids, versions and times of the server never count, nor do the node and addresses of a workload's pod and the endpoints
+made of them: which of two alike pods is first is chance. Everything else that differs between the learning runs, whose
+times, versions and generated names are different ones, is masked: `Masks` lists it by resource and path. Of masked
+times, the clock's are comparable all the same in runs that begin at the same time: an older one is a lost update.
+"""
+
+import json
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from clientgo.perturb.state import SOON, ClusterState, Object, ObjectRef
+
+FieldPath = tuple[str, ...]
+"""Keys of an object from its top; `*` stands for any key or item of a list."""
+
+_SERVER_FIELDS = frozenset(("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink"))
+_TIMES = frozenset(("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime", "renewTime"))
+_PLACEMENT = {"spec": ("nodeName",), "status": ("hostIP", "hostIPs", "podIP", "podIPs")}  # of a pod, by the server
+_DERIVED = {
+    "endpoints": ("endpoints.kubernetes.io/managed-by", "endpoint-controller"),
+    "endpointslices.discovery.k8s.io": ("endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"),
+}
+"""Label and value of objects that the cluster keeps of Services and pods, in the order of the pods' random names."""
+_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_ABSENT = object()
+_MASKED = "(masked)"
+
+Differs = Callable[[Any, Any], bool]
+"""Comparison of an expected and an actual value that is not a dict or a list."""
+
+
+class MaskedValue(str):
+    """Text that stands for any value that differs in the learning runs; `value` is the one of this run."""
+
+    value: Any
+
+    def __new__(cls, value: Any) -> "MaskedValue":
+        """Return the text with a value."""
+        text = super().__new__(cls, _MASKED)
+        text.value = value
+        return text
+
+
+class Masks:
+    """Fields and names that do not count, by resource; `ignore` are those of the user, as `foos.example.com:status.x`.
+
+    A path of the user may have `*` for any key or item. Without a path, the resource does not count at all.
+    """
+
+    def __init__(self, ignore: Iterable[str] = ()) -> None:
+        self.fields: set[tuple[str, FieldPath]] = set()
+        self.names: set[tuple[str, str]] = set()
+        """Resources and the part before the last dash of names that are random."""
+        self.resources: set[str] = set()
+        for text in ignore:
+            resource, _, path = text.partition(":")
+            if path:
+                self.fields.add((resource, tuple(path.split("."))))
+            else:
+                self.resources.add(resource)
+        self.ignored = frozenset(self.fields)
+
+    def __repr__(self) -> str:
+        return f"<Masks {len(self.fields)} fields, {len(self.names)} names>"
+
+    def learn(self, first: ClusterState, second: ClusterState) -> None:
+        """Mask what differs between the same state of two learning runs."""
+        for ref in first.keys() ^ second.keys():
+            if not _is_generated(first.get(ref) or second[ref]):
+                self.names.add((ref.resource, ref.name.rpartition("-")[0]))
+        before, after = normalized(first, self), normalized(second, self)
+        for ref in before.keys() & after.keys():
+            for path, _, _ in differences(before[ref], after[ref]):
+                self.fields.add((ref.resource, tuple("*" if part.isdigit() else part for part in path)))
+
+    def lines(self) -> list[str]:
+        """Return the masks for people, sorted."""
+        names = [f"{resource}: names {prefix}-*" for resource, prefix in self.names]
+        return sorted(names + [f"{resource}:{'.'.join(path)}" for resource, path in self.fields])
+
+
+def normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
+    """Return the objects of a state in a form that is equal in equal runs."""
+    names, texts = _renamed(state, masks)
+    return {
+        names.get(ref, ref): _normal_object(ref.resource, obj, texts, masks)
+        for ref, obj in state.items()
+        if ref.resource not in masks.resources and not _is_derived(ref, obj)
+    }
+
+
+def normalized_object(state: ClusterState, ref: ObjectRef, masks: Masks) -> Any:
+    """Return one object of a state in the form of `normalized`."""
+    return _normal_object(ref.resource, state[ref], _renamed(state, masks)[1], masks)
+
+
+def _renamed(state: ClusterState, masks: Masks) -> tuple[dict[ObjectRef, ObjectRef], dict[str, str]]:
+    """Return the equal names of objects with random ones, and the texts that stand for names and uids."""
+    names: dict[ObjectRef, ObjectRef] = {}
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for ref in sorted(state, key=lambda ref: _order(ref, state[ref])):
+        obj, stem = state[ref], ref.name.rpartition("-")[0]
+        if _is_generated(obj) or (ref.resource, stem) in masks.names:
+            stem = obj["metadata"].get("generateName", f"{stem}-")
+            counts[ref.resource, ref.namespace, stem] += 1
+            names[ref] = ref._replace(name=f"{stem}*{counts[ref.resource, ref.namespace, stem]}")
+    texts = {ref.name: renamed.name for ref, renamed in names.items()}
+    for ref, obj in state.items():
+        texts[obj["metadata"]["uid"]] = f"(uid of {names.get(ref, ref)})"
+    return names, texts
+
+
+def differences(
+    expected: Any, actual: Any, path: FieldPath = (), differs: Differs = operator.ne
+) -> Iterator[tuple[FieldPath, Any, Any]]:
+    """Yield each path at which two values differ, with both values; see `text_of`."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in sorted(expected.keys() | actual.keys()):
+            yield from differences(expected.get(key, _ABSENT), actual.get(key, _ABSENT), (*path, key), differs)
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, pair in enumerate(zip(expected, actual, strict=True)):
+            yield from differences(*pair, (*path, str(index)), differs)
+    elif differs(expected, actual):
+        yield path, expected, actual
+
+
+def differs_or_is_older(expected: Any, actual: Any) -> bool:
+    """Return whether two values differ, or are masked times, of which the actual one is older."""
+    if not isinstance(expected, MaskedValue) or not isinstance(actual, MaskedValue):
+        return bool(expected != actual)
+    before, after = _time(expected.value), _time(actual.value)
+    return before is not None and after is not None and (before - after).total_seconds() > SOON
+
+
+def diff_lines(
+    expected: Mapping[ObjectRef, Any], actual: Mapping[ObjectRef, Any], differs: Differs = operator.ne
+) -> list[str]:
+    """Return the differences of two normalized states as lines: `-` expected, `+` actual."""
+    lines = []
+    for ref in sorted(expected.keys() | actual.keys()):
+        if ref not in actual:
+            lines.append(f"- {ref} is missing")
+        elif ref not in expected:
+            lines.append(f"+ {ref} is there, and should not be")
+        else:
+            for path, before, after in differences(expected[ref], actual[ref], differs=differs):
+                lines.append(f"  {ref} {'.'.join(path)}: - {text_of(before)} + {text_of(after)}")
+    return lines
+
+
+def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: Masks) -> Any:
+    paths = {path: (masked, path) in masks.ignored for masked, path in masks.fields if masked == resource}
+    generation = obj["metadata"].get("generation")
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
+    if resource == "pods":
+        obj = _unplaced(obj)
+    if "deletionTimestamp" in metadata:
+        metadata["deletionTimestamp"] = "(set)"
+    return _normal({**obj, "metadata": metadata}, (), texts, paths, generation)
+
+
+def _normal(
+    value: Any, path: FieldPath, texts: Mapping[str, str], masks: Mapping[FieldPath, bool], generation: Any
+) -> Any:
+    matching = [is_ignored for mask, is_ignored in masks.items() if _matches(mask, path)]
+    if matching:
+        return _MASKED if any(matching) else MaskedValue(value)
+    if isinstance(value, dict):
+        result = {}
+        for key, member in value.items():
+            if key in _TIMES:
+                continue
+            if key == "observedGeneration" and isinstance(member, int) and generation is not None:
+                result[key] = _observed(member, generation)
+            else:
+                result[key] = _normal(member, (*path, key), texts, masks, generation)
+        return result
+    if isinstance(value, list):
+        return [_normal(item, (*path, str(n)), texts, masks, generation) for n, item in enumerate(value)]
+    if isinstance(value, str):
+        return texts.get(value) or _UUID.sub(lambda match: texts.get(match[0], "(uid)"), value)
+    return value
+
+
+def _observed(observed: int, generation: int) -> str:
+    if observed == 0:
+        return "(none)"  # never written, the default
+    return "(current)" if observed == generation else f"(current - {generation - observed})"
+
+
+def _matches(mask: FieldPath, path: FieldPath) -> bool:
+    return len(mask) == len(path) and all(part in ("*", key) for part, key in zip(mask, path, strict=True))
+
+
+def _is_generated(obj: Object) -> bool:
+    return bool(obj["metadata"].get("generateName"))
+
+
+def _is_derived(ref: ObjectRef, obj: Object) -> bool:
+    label, value = _DERIVED.get(ref.resource, ("", ""))
+    return bool(label) and (obj["metadata"].get("labels") or {}).get(label) == value
+
+
+def _unplaced(pod: Object) -> Object:
+    """Return a pod of a workload without what the scheduler and the kubelet chose; others may be placed by the user."""
+    if not _is_generated(pod):
+        return pod
+    details = {
+        name: {k: v for k, v in (pod.get(name) or {}).items() if k not in _PLACEMENT[name]} for name in _PLACEMENT
+    }
+    return {**pod, **details}
+
+
+def _order(ref: ObjectRef, obj: Object) -> tuple[str, str, str]:
+    """Return what sorts objects alike in equal runs: creation, then, of random names, the content; last, the name."""
+    meta = obj["metadata"]
+    content = ""
+    if _is_generated(obj):
+        spec = _unplaced(obj).get("spec") if ref.resource == "pods" else obj.get("spec")
+        content = json.dumps([meta.get("labels"), spec], sort_keys=True)
+    return str(meta.get("creationTimestamp", "")), content, ref.name
+
+
+def _time(value: Any) -> datetime | None:
+    """Return the time that a text is (RFC 3339), or None."""
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value else None
+    except ValueError:
+        return None
+    return time if time is None or time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+def text_of(value: Any) -> str:
+    """Return a value of `differences` for people, at most 200 characters."""
+    value = value.value if isinstance(value, MaskedValue) else value
+    text = "absent" if value is _ABSENT else repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -1,0 +1,396 @@
+"""World of one run: a server in memory, the user, and the operator, driven by one thread.
+
+`drive` lets everything happen that can happen, one thing at a time and always in the same order: it delivers a watch
+frame, or answers a request of the operator, or steps the time to the next deadline; each time, all threads of the
+operator wait. It returns once the operator has not written for the settle time.
+"""
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+from clientgo.perturb.elections import Elections, only_renew
+from clientgo.perturb.programs.clock import Crashed, WorldTime
+from clientgo.perturb.programs.gate import (
+    FAULTS,
+    WRITES,
+    Frame,
+    Outgoing,
+    RequestTarget,
+    WatchBody,
+    failure_body,
+    http_reply,
+    timed_out,
+)
+from clientgo.perturb.programs.operators import PerturbedProgram, RunningOperator, exchange, send
+from clientgo.perturb.programs.streams import GateDuplex
+from clientgo.perturb.record import OperatorWrite, TimelineEntry, not_quiet
+from clientgo.perturb.state import EVENTS, SOON, ClusterState, Object, ObjectChange, ObjectRef
+from clientgo.rest.transport import HTTPReply
+from clientgo_apiserver.inmemory import InMemoryServer, ServedReply
+
+MAX_BLIND_WRITES = 12
+"""Writes in one step after which an operator sees the current state again.
+
+A correct operator whose cache shows a deleted owner creates a child, which is collected at once, and creates it again.
+"""
+
+MAX_WRITES, MAX_ACTIONS = 150, 5_000
+"""Writes of the operator, and all actions, in one step, after which it will not become quiet."""
+
+
+class Perturbation:
+    """Effect of a plan on one run; this one has none."""
+
+    blind = False
+    """True while the operator cannot see the current state."""
+
+    def write(self, world: "World", number: int, outgoing: Outgoing) -> str:
+        """Return what happens to a write: "" to answer it, or one of `FAULTS`, a crash or a change of the leader."""
+        return ""
+
+    def written(self, world: "World") -> None:
+        """React to a write that has changed something."""
+
+    def holds(self, world: "World", frame: Frame) -> bool:
+        """Return whether a frame is not delivered yet."""
+        return False
+
+    def arrived(self, world: "World", frame: Frame) -> Frame | None:
+        """Return the frame to deliver instead of one that the server has sent, or None to drop it."""
+        return frame
+
+    def list_revision(self, world: "World", subject: RequestTarget) -> int | None:
+        """Return the revision that a cached list shows, or None for the newest one."""
+        return None
+
+    def idle(self, world: "World") -> bool:
+        """Do something because nothing else happens; return whether it did."""
+        return False
+
+    def before_step(self, world: "World", number: int) -> None:
+        """Prepare for a step."""
+
+    def after_change(self, world: "World", number: int) -> None:
+        """React to the change of a step, before the operator sees it."""
+
+    def release(self, world: "World") -> None:
+        """Let the operator see the current state."""
+
+
+class World:
+    """One run of a scenario."""
+
+    def __init__(
+        self,
+        program: PerturbedProgram,
+        *,
+        crds: list[Object],
+        perturbation: Perturbation | None = None,
+        settle: float = 60.0,
+        variant: int = 0,
+        on_change: Callable[["World", ObjectChange], None] | None = None,
+    ) -> None:
+        """Create a world; a `variant` other than 0 has other times, versions and names, which are not results."""
+        random.seed(variant)
+        self.time = WorldTime(program.epoch() + variant * 100_061.0)
+        self.server = InMemoryServer(self.time)
+        self.perturbation = perturbation if perturbation is not None else Perturbation()
+        self.settle, self._on_change, self._elections = settle, on_change, Elections()
+        self.pace, self.step = program.pace(), -1
+        self.trace: list[TimelineEntry] = []
+        self.writes: list[OperatorWrite] = []
+        self.frames: list[tuple[int, Frame]] = []
+        self.changes: list[ObjectChange] = []
+        self.noise, self._actor = "", "server"
+        self.not_served: dict[str, None] = {}  # resources that the operator asked for in vain
+        self.watched: set[str] = set()
+        self._program, self._restart = program, False
+        self._generated, self._deletes_many = variant * 4_321, False
+        self._objects: dict[ObjectRef, Object] = {}
+        self._pending: list[Frame] = []
+        self._last_write = self._active_at = 0.0
+        self._end: float | None = None  # of a step that lets time pass
+        self._step_writes = 0
+        self.operators: list[RunningOperator] = []
+        """Replicas of the operator that run; the last one has the lead."""
+        for crd in crds:
+            self.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+        for number in range(variant):  # later versions are other ones
+            self.request("POST", "/api/v1/namespaces", {"metadata": {"name": f"shift-{number}"}})
+            self.request("DELETE", f"/api/v1/namespaces/shift-{number}")
+        self.server.subscribe(self._changed)
+        self.base_revision = self.server.revision
+
+    def __repr__(self) -> str:
+        return f"<World step {self.step}, {len(self.writes)} writes, {self.server!r}>"
+
+    @property
+    def state(self) -> ClusterState:
+        """The objects now."""
+        return ClusterState(dict(self._objects))
+
+    def request(self, method: str, target: str, body: Any = None, content_type: str = "application/json") -> Object:
+        """Send a request of the user, and return the response; AssertionError if it is an error."""
+        actor, self._actor, self._deletes_many = self._actor, "user", False
+        try:
+            data = b"" if body is None else json.dumps(body).encode()
+            reply = self.server.request(method, target, {"content-type": content_type}, data)
+        finally:
+            self._actor = actor
+        result: Object = json.loads(reply.body) if reply.body else {}
+        if reply.status >= 400:
+            raise AssertionError(f"{method} {target}: {reply.status} {result.get('message', '')}")
+        return result
+
+    def note(self, lane: str, text: str, detail: str = "", subject: str = "") -> None:
+        """Add a line to the timeline, about the object `subject` if it is about one."""
+        self.trace.append(TimelineEntry(self.time.now(), self.step, lane, text, detail, subject))
+
+    def start(self) -> None:
+        """Start the operator; names that another replica uses are free for it."""
+        for operator in self.operators:
+            operator.close()
+        self.operators.append(self._program.start(self.time))
+        self.note("change", "operator starts")
+
+    def crash(self, reason: str, *, restart: bool = True) -> None:
+        """Abandon all replicas of the operator; `restart` starts it again once this action is over."""
+        if self.operators:
+            for operator in self.operators[:]:
+                self._abandon(operator)
+            self.note("perturb", f"operator crashes {reason}")
+            self._restart = restart
+
+    def take_over(self, *, is_paused: bool) -> None:
+        """Start a further replica, which gets the lead; the old one is paused, or goes on."""
+        self.operators[-1].is_paused = is_paused
+        self.note("perturb", f"another replica takes over; the old one {'is paused' if is_paused else 'goes on'}")
+        self.start()
+
+    def end_old_leader(self) -> bool:
+        """Send the write that the old leader was about to send, and end it; return False if there is none."""
+        if len(self.operators) < 2:
+            return False
+        operator = self.operators[0]
+        late = self._elections.without(operator.gate.waiting(), self.step)
+        if operator.is_paused and late:
+            self.note("perturb", "the old leader goes on")
+            self._write(operator, late[0])
+            self.pace.wait_until_idle()
+        self._abandon(operator)
+        self.note("perturb", "the old leader ends")
+        return True
+
+    def _abandon(self, operator: RunningOperator) -> None:
+        self.operators.remove(operator)
+        self._program.log.muted = True
+        operator.kill()
+        for body in operator.watches:
+            body.end(Crashed())
+            body.served.close()
+        for duplex in operator.sockets:
+            duplex.end(Crashed())
+            duplex.release()
+        self._pending = [frame for frame in self._pending if frame.body not in operator.watches]
+        if self.operators:
+            self.pace.wait_until_idle()  # until those of the replica have ended, too
+        else:
+            self.pace.give_up(2.0)
+        operator.close()
+        self._program.log.muted = False
+
+    def end(self) -> None:
+        """End the run."""
+        for operator in self.operators[:]:
+            self._abandon(operator)
+
+    def drive(self) -> None:
+        """Run until the operator is quiet; `noise` is the reason if it does not become quiet."""
+        self._last_write, self._step_writes = self.time.now(), 0
+        actions, limit = 0, max(self._end or 0.0, self.time.now() + 10 * self.settle) + 60.0
+        while actions < MAX_ACTIONS and self._step_writes <= MAX_WRITES and self.time.now() <= limit:
+            if self._act():
+                actions += 1
+            elif not self._pass_time():
+                return
+        self.noise = not_quiet(self.step + 1, self.writes[len(self.writes) - self._step_writes :])
+        self.note("fault", self.noise)
+
+    def _act(self) -> bool:
+        """Do the next thing that needs no time; return False if there is none."""
+        if self._restart:
+            self._restart = False
+            self.start()
+        self.pace.wait_until_idle()
+        self._collect()
+        if [operator for operator in self._active() if operator.clock.wake_due()]:  # of each, not only the first
+            return True
+        if self._step_writes > MAX_BLIND_WRITES and self.perturbation.blind:
+            self.perturbation.release(self)
+        if self._deliver() or exchange(self._active()) or self._answer() or self._restart:
+            self._active_at = self.time.now()
+            return True
+        return self.time.now() >= self._active_at + self.pace.pause and self.perturbation.idle(self)
+
+    def deliver_later(self, frame: Frame) -> None:
+        """Deliver a frame that a perturbation has held back."""
+        self._pending.append(frame)
+
+    def _pass_time(self) -> bool:
+        if any(operator.is_busy for operator in self._active()):
+            self._last_write = self.time.now()
+        quiet_at = self._end if self._end is not None else self._last_write + self.settle
+        dues = [self.server.next_due(), *(operator.clock.next_due() for operator in self._active())]
+        until = min([quiet_at, *(due for due in dues if due is not None)])
+        if self._end is not None and self.perturbation.blind and until > self.time.now() + SOON:
+            self.perturbation.release(self)  # before so much time passes, the operator sees everything
+            return True
+        self.pace.advance(self.time, until)
+        self.server.advance()
+        return self.time.now() < quiet_at - 1e-6  # by which steps of time may be too short
+
+    def advance(self, seconds: float) -> None:
+        """Let `seconds` pass, and everything happen meanwhile; the operator sees it all, and need not become quiet."""
+        self._end = self.time.now() + seconds
+        self.drive()
+        self._end = None
+
+    def _active(self) -> list[RunningOperator]:
+        return [operator for operator in self.operators if not operator.is_paused]
+
+    def _collect(self) -> None:
+        for operator in self._active():
+            for body in operator.watches[:]:
+                self._pending += filter(None, (self.perturbation.arrived(self, frame) for frame in body.take()))
+                if not body.is_open:
+                    body.served.close()
+                    operator.watches.remove(body)
+        self._pending.sort(key=lambda frame: (frame.revision, frame.resource, frame.order))
+
+    def _deliver(self) -> bool:
+        for frame in self._pending:
+            if self.perturbation.holds(self, frame):
+                continue
+            self._pending.remove(frame)
+            if frame.body.is_open:
+                if frame.type != "BOOKMARK" and frame.ref not in self._elections:
+                    self.frames.append((self.step, frame))
+                    self.note("saw", f"{frame.type} {frame.ref}", subject=str(frame.ref))
+                frame.body.deliver(frame)
+            return True
+        return False
+
+    def _answer(self) -> bool:
+        waiting = [(operator, outgoing) for operator in self._active() for outgoing in operator.gate.waiting()]
+        if not waiting:
+            return False
+        operator, outgoing = waiting[0]
+        elects = self._elections.concern(outgoing, self.step)
+        if self.pace.pause and outgoing.method == "GET" and outgoing.subject.resource not in EVENTS and not elects:
+            self._last_write = self.time.now()  # a process that reads will perhaps write
+        if outgoing.is_watch:
+            operator.gate.finish(outgoing, self._watch(operator, outgoing))
+        elif outgoing.is_write and not elects:
+            self._write(operator, outgoing)
+        else:
+            operator.gate.finish(outgoing, self._pass_on(outgoing, elects=elects))
+        return True
+
+    def _watch(self, operator: RunningOperator, outgoing: Outgoing) -> WatchBody | HTTPReply:
+        self.watched.add(outgoing.subject.resource)
+        served = self.server.watch(outgoing.target, outgoing.headers)
+        if isinstance(served, ServedReply):
+            return http_reply(served)
+        body = WatchBody(outgoing.subject, served)
+        operator.watches.append(body)
+        return body
+
+    def _pass_on(self, outgoing: Outgoing, *, elects: bool) -> HTTPReply:
+        target, subject = outgoing.target, outgoing.subject
+        is_cached = not subject.name and "resourceVersion=0" in target
+        revision = self.perturbation.list_revision(self, subject) if is_cached else None
+        if revision is not None:
+            target = target.replace("resourceVersion=0", f"resourceVersion={revision}&resourceVersionMatch=Exact")
+            target = target.replace("&resourceVersionMatch=NotOlderThan", "")
+            self.note("perturb", f"list of {subject.resource} shows revision {revision - self.base_revision}")
+        reply = self.server.request(outgoing.method, target, outgoing.headers, outgoing.body)
+        if reply.status == 404 and not subject.name:
+            self.not_served[subject.resource] = None
+        if not is_cached and not (elects and reply.status == 200):  # such as a renewal
+            self.note(
+                "wrote" if outgoing.method in WRITES else "read", f"{outgoing.method} {subject}", str(reply.status)
+            )
+        return http_reply(reply)
+
+    def _write(self, operator: RunningOperator, outgoing: Outgoing) -> None:
+        number = len(self.writes) + 1
+        fault = self.perturbation.write(self, number, outgoing)
+        if fault.startswith("leader-"):
+            self.take_over(is_paused=fault == "leader-paused")
+            return
+        if fault == "crash-before":
+            self._count(number, outgoing, ServedReply(0, {}, b""), injected=True)
+            self.crash(f"before write {number} is sent")
+            return
+        if fault in FAULTS:
+            reply = ServedReply(FAULTS[fault][0], {}, failure_body(*FAULTS[fault]))
+            self._count(number, outgoing, reply, injected=True)
+            operator.gate.finish(outgoing, http_reply(reply) if reply.status else timed_out(stored=False))
+            return
+        revision, earlier = self.server.revision, len(self.changes)
+        self._actor, self._deletes_many = "operator", outgoing.method == "DELETE" and not outgoing.subject.name
+        reply, result = send(self.server, operator, outgoing, self._generated + number)
+        self._actor = "server"
+        renews = only_renew(self.changes[earlier:])
+        self._count(number, outgoing, reply, injected=False, renews=renews)
+        if self.server.revision != revision and not renews:
+            self.perturbation.written(self)
+        if fault == "crash-stored":
+            self.crash(f"after write {number} is stored")
+        elif fault == "timeout-after":
+            self.note("perturb", f"response to write {number} is lost")
+            operator.gate.finish(outgoing, timed_out(stored=True))
+            if isinstance(result, GateDuplex):
+                result.close()
+        else:
+            operator.gate.finish(outgoing, result)
+            if fault == "crash-after":
+                self.pace.wait_until_idle()
+                self.crash(f"after the response to write {number}")
+
+    def _count(
+        self, number: int, outgoing: Outgoing, reply: ServedReply, *, injected: bool, renews: bool = False
+    ) -> None:
+        message = json.loads(reply.body).get("message", "") if reply.status >= 400 else ""
+        write = OperatorWrite(
+            number, outgoing.method, outgoing.subject, reply.status, self.step, self.server.revision, outgoing.body,
+            message, injected,
+        )  # fmt: skip
+        self.writes.append(write)
+        if not renews:
+            self._last_write = self.time.now()
+            self._step_writes += 1
+        text = f"{write}: {reply.status or 'no response'}{' (injected)' if injected else ''}"
+        ref = str(ObjectRef(*outgoing.subject[:3])) if outgoing.subject.name else ""
+        self.note("perturb" if injected else "wrote", text, message, ref)
+
+    def _changed(self, served: Any) -> None:
+        resource = f"{served.resource}.{served.group}" if served.group else served.resource
+        obj = served.new or served.old
+        ref = ObjectRef(resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+        if resource in EVENTS or ref in self._elections:
+            return
+        old, now = served.old, self.time.now()
+        change = ObjectChange(served.revision, served.kind, ref, old, served.new, self._actor, self.step, now)
+        if not self._deletes_many:
+            self._actor = "server"  # what a request causes further is the server's
+        if served.new is None or served.kind == "DELETED":
+            self._objects.pop(ref, None)
+        else:
+            self._objects[ref] = served.new
+        self.changes.append(change)
+        self.note("change", f"{served.kind} {ref} by the {change.actor}", f"revision {served.revision}", str(ref))
+        if self._on_change is not None:
+            self._on_change(self, change)
