@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 
-from clientgo_apiserver.gourls import parse_request_uri
+from clientgo_apiserver.api.gourls import parse_request_uri
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)

@@ -13,7 +13,7 @@ import msgspec
 from clientgo.errors import Restorable
 from clientgo.internal.gotext import go_float
 from clientgo.meta.jsonvalues import html_escaped
-from clientgo_apiserver.resources import Resource
+from clientgo_apiserver.api.resources import Resource
 
 
 class ApiFailure(Restorable, Exception):

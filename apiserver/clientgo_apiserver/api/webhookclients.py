@@ -2,9 +2,9 @@
 
 from urllib.parse import urlsplit
 
-from clientgo_apiserver.http.status import Cause, invalid_value, required
-from clientgo_apiserver.names import subdomain_errors
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.names import subdomain_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, invalid_value, required
 
 _FORM = "; desired format: https://host[/path]"
 _SWAPPED = (("name", "namespace"), ("namespace", "name"))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from clientgo_apiserver.api.limits import MAX_UINT64
 from clientgo_apiserver.cel.callcosts import (
     CALLS,
     LIST,
@@ -29,7 +30,6 @@ from clientgo_apiserver.cel.syntax import (
     children,
 )
 from clientgo_apiserver.cel.types import SCALARS, unwrapped
-from clientgo_apiserver.limits import MAX_UINT64
 
 _MAP, _STRUCT = 30, 40
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
+from clientgo_apiserver.api.limits import AUTHORIZATION_CHECK_COST, Meter
 from clientgo_apiserver.cel.callcosts import CALLS, Argument, fixed
 from clientgo_apiserver.cel.checker import CheckedExpression, functions, type_named
 from clientgo_apiserver.cel.functions.kubernetes import FUNCTIONS
@@ -28,7 +29,6 @@ from clientgo_apiserver.cel.values import (
     StructValue,
     kind_of,
 )
-from clientgo_apiserver.limits import AUTHORIZATION_CHECK_COST, Meter
 
 Scope = dict[str, Any]
 Evaluator = Callable[[Scope], Any]

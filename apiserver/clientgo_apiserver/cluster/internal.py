@@ -13,18 +13,18 @@ import msgspec
 
 from clientgo.meta.apply.managedfields import FieldManager, after_update, first_entries, sort
 from clientgo_apiserver.admission.quota import KEY as QUOTAS
-from clientgo_apiserver.api import Answer, Api, attributes_of
-from clientgo_apiserver.handlers.patches import managed_type
-from clientgo_apiserver.handlers.patching import JSON_PATCH, MERGE_PATCH
+from clientgo_apiserver.api.names import generate, new_uid
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.api.users import MASTERS, authenticated
+from clientgo_apiserver.gotypes.metadata import timestamp
+from clientgo_apiserver.handlers.dispatch import Answer, Api, attributes_of
 from clientgo_apiserver.handlers.verbs import RequestInfo
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, Query
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.names import generate, new_uid
-from clientgo_apiserver.registry.metadata import timestamp
+from clientgo_apiserver.registry.mergerules import managed_type
 from clientgo_apiserver.registry.views import in_stored_version
-from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.storage.stored import Key, name_of
-from clientgo_apiserver.users import MASTERS, authenticated
+from clientgo_apiserver.writes.patching import JSON_PATCH, MERGE_PATCH
 
 _METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
 _IDENTITY = ("manager", "operation", "apiVersion", "subresource")

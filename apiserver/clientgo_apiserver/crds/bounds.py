@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clientgo.internal.gotext import go_float
-from clientgo_apiserver.http.status import Cause, invalid_value
+from clientgo_apiserver.api.status import Cause, invalid_value
 
 Schema = dict[str, Any]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clientgo_apiserver.apiextensions.celvalidation import CompiledRule, compile_rules
-from clientgo_apiserver.apiextensions.declarations import SchemaType, declare
-from clientgo_apiserver.apiextensions.goforms import go_form
-from clientgo_apiserver.apiextensions.structural import RULES
+from clientgo_apiserver.api.limits import ESTIMATED_COST_LIMIT, ESTIMATED_CRD_COST_LIMIT, MAX_BODY_BYTES, MAX_UINT64
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value
 from clientgo_apiserver.cel.environment import Expression
-from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value
-from clientgo_apiserver.limits import ESTIMATED_COST_LIMIT, ESTIMATED_CRD_COST_LIMIT, MAX_BODY_BYTES, MAX_UINT64
+from clientgo_apiserver.crds.celvalidation import CompiledRule, compile_rules
+from clientgo_apiserver.crds.declarations import SchemaType, declare
+from clientgo_apiserver.crds.goforms import go_form
+from clientgo_apiserver.crds.structural import RULES
 
 Schema = dict[str, Any]
 

@@ -11,23 +11,23 @@ from typing import Any
 
 from clientgo.meta.constraints import cel_name
 from clientgo.meta.jsonvalues import same
-from clientgo_apiserver.apiextensions.declarations import bound, declare
-from clientgo_apiserver.apiextensions.fieldpaths import find_field
-from clientgo_apiserver.apiextensions.listtypes import counterparts
-from clientgo_apiserver.apiextensions.structural import (
+from clientgo_apiserver.api.limits import MAX_MESSAGE_BYTES, RULES_COST, CostLimitExceeded, OutOfBudget, cost_limit
+from clientgo_apiserver.api.status import Cause, quoted
+from clientgo_apiserver.cel import types
+from clientgo_apiserver.cel.compiler import compile_expression
+from clientgo_apiserver.cel.environment import Expression, InvalidExpression
+from clientgo_apiserver.cel.syntax import keyword_field
+from clientgo_apiserver.cel.values import NONE, CelError, OptionalValue
+from clientgo_apiserver.crds.declarations import bound, declare
+from clientgo_apiserver.crds.fieldpaths import find_field
+from clientgo_apiserver.crds.listtypes import counterparts
+from clientgo_apiserver.crds.structural import (
     RULES,
     cached_by_identity,
     has_rules,
     join,
     member_schemas,
 )
-from clientgo_apiserver.cel import types
-from clientgo_apiserver.cel.compiler import compile_expression
-from clientgo_apiserver.cel.environment import Expression, InvalidExpression
-from clientgo_apiserver.cel.syntax import keyword_field
-from clientgo_apiserver.cel.values import NONE, CelError, OptionalValue
-from clientgo_apiserver.http.status import Cause, quoted
-from clientgo_apiserver.limits import MAX_MESSAGE_BYTES, RULES_COST, CostLimitExceeded, OutOfBudget, cost_limit
 
 Schema = dict[str, Any]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.limits import CONVERSION_SECONDS
-from clientgo_apiserver.resources import Object
-from clientgo_apiserver.webhookclient import CallFailed, ReviewStatus, WebhookClient, WebhookEndpoint, endpoint_of
+from clientgo_apiserver.api.limits import CONVERSION_SECONDS
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.http.webhookclient import CallFailed, ReviewStatus, WebhookClient, WebhookEndpoint, endpoint_of
 
 _API_VERSION = "apiextensions.k8s.io/v1"
 _CHANGEABLE = ("labels", "annotations")

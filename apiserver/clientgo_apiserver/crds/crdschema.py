@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.scheme import Column, ScaleSubresource, version_priority
-from clientgo_apiserver.resources import Converter, Object, Resource
+from clientgo_apiserver.api.resources import Converter, Object, Resource
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 

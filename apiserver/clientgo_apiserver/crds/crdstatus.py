@@ -3,9 +3,7 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from clientgo_apiserver.http.status import forbidden
-from clientgo_apiserver.resources import Object, Resource
-from clientgo_apiserver.state import State
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.storage.stored import Key
 
 KEY: Key = ("apiextensions.k8s.io", "customresourcedefinitions")
@@ -107,10 +105,3 @@ def terminating(definition: Object, now: str) -> Object:
     conditions = merged_conditions(status.get("conditions") or [], [condition], now)
     marked = {**meta, "deletionTimestamp": now, "finalizers": finalizers}
     return {**definition, "metadata": marked, "status": {**status, "conditions": conditions}}
-
-
-def require_lasting(state: State, resource: Resource, name: str) -> None:
-    """Check that an object can be created: its definition is not being deleted (403)."""
-    definition = state.store.get(KEY, "", resource.definition) if resource.definition else None
-    if definition is not None and "deletionTimestamp" in definition["metadata"]:
-        raise forbidden(resource, name, "create not allowed while custom resource definition is terminating")

@@ -5,12 +5,12 @@ from functools import lru_cache
 from typing import Any
 
 from clientgo.internal.gotext import go_float
-from clientgo_apiserver.apiextensions.embedded import embedded_errors, has_embedded
-from clientgo_apiserver.apiextensions.listtypes import has_keyed_lists, list_errors
-from clientgo_apiserver.apiextensions.schema import NOWHERE, conforms, schema_errors
-from clientgo_apiserver.apiextensions.structural import cached_by_identity, has_rules
-from clientgo_apiserver.http.status import Cause, invalid_value
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import Cause, invalid_value
+from clientgo_apiserver.crds.embedded import embedded_errors, has_embedded
+from clientgo_apiserver.crds.listtypes import has_keyed_lists, list_errors
+from clientgo_apiserver.crds.schema import NOWHERE, conforms, schema_errors
+from clientgo_apiserver.crds.structural import cached_by_identity, has_rules
 
 _BLOCKING = frozenset((
     "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid",
@@ -60,7 +60,7 @@ def object_errors(
     if any(cause.reason in _BLOCKING for cause in causes):
         return [*causes, invalid_value(NOWHERE, None, _UNCHECKED)]
     # Imported at the first rule: CEL takes longer to load than a tenth of a server's start.
-    from clientgo_apiserver.apiextensions.celvalidation import cel_errors  # noqa: PLC0415
+    from clientgo_apiserver.crds.celvalidation import cel_errors  # noqa: PLC0415
 
     return causes + cel_errors(schema, new, old, warnings)
 

@@ -8,12 +8,12 @@ from datetime import timedelta
 from typing import Any
 
 from clientgo.meta.constraints import cel_name
-from clientgo_apiserver.apiextensions.structural import cached_by_identity, subschemas
+from clientgo_apiserver.api.limits import MAX_BODY_BYTES
 from clientgo_apiserver.cel import types
 from clientgo_apiserver.cel.functions.operators import OPERATORS
 from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.cel.values import CelError, MapList, SetList, StructValue
-from clientgo_apiserver.limits import MAX_BODY_BYTES
+from clientgo_apiserver.crds.structural import cached_by_identity, subschemas
 
 Schema = dict[str, Any]
 

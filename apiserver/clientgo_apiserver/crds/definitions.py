@@ -7,11 +7,9 @@ selectable fields) is at the spec, under other names.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from clientgo_apiserver.apiextensions.crdstatus import APPROVAL, approval_of, is_protected
-from clientgo_apiserver.apiextensions.fieldpaths import InvalidPath, find_field
-from clientgo_apiserver.apiextensions.goforms import go_form
-from clientgo_apiserver.apiextensions.schemarules import unrecognized_formats, version_schema_errors
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api.names import label_1035_errors, subdomain_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import (
     Cause,
     duplicate,
     forbidden_field,
@@ -20,9 +18,11 @@ from clientgo_apiserver.http.status import (
     required,
     too_many,
 )
-from clientgo_apiserver.names import label_1035_errors, subdomain_errors
-from clientgo_apiserver.registry.webhookclients import client_errors
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.webhookclients import client_errors
+from clientgo_apiserver.crds.crdstatus import APPROVAL, approval_of, is_protected
+from clientgo_apiserver.crds.fieldpaths import InvalidPath, find_field
+from clientgo_apiserver.crds.goforms import go_form
+from clientgo_apiserver.crds.schemarules import unrecognized_formats, version_schema_errors
 
 Causes = Iterator[Cause]
 

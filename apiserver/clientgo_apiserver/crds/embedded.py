@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo_apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
+from clientgo_apiserver.api.names import label_1035_errors, label_errors, path_segment_errors
+from clientgo_apiserver.api.status import Cause, invalid_value, required
+from clientgo_apiserver.crds.structural import cached_by_identity, join, member_schemas, subschemas
+from clientgo_apiserver.gotypes.metadata import field_errors, normalize
 from clientgo_apiserver.gotypes.scalars import DecodeError
-from clientgo_apiserver.http.status import Cause, invalid_value, required
-from clientgo_apiserver.names import label_1035_errors, label_errors, path_segment_errors
-from clientgo_apiserver.registry.metadata import field_errors, normalize
 
 Schema = dict[str, Any]
 Causes = Iterator[Cause]

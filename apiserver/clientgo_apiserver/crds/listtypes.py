@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from clientgo.meta.jsonvalues import canonical
-from clientgo_apiserver.apiextensions.structural import cached_by_identity, join, subschemas
-from clientgo_apiserver.http.status import Cause, duplicate, invalid_value
+from clientgo_apiserver.api.status import Cause, duplicate, invalid_value
+from clientgo_apiserver.crds.structural import cached_by_identity, join, subschemas
 
 Schema = dict[str, Any]
 

@@ -19,12 +19,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from clientgo.meta.jsonvalues import canonical, same
-from clientgo_apiserver.apiextensions.bounds import INTEGERS, number_errors
-from clientgo_apiserver.apiextensions.listtypes import counterparts
-from clientgo_apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
-from clientgo_apiserver.cel.functions.patterns import matches
-from clientgo_apiserver.formats import text_format
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api.formats import text_format
+from clientgo_apiserver.api.status import (
     Cause,
     invalid_value,
     not_supported,
@@ -34,6 +30,10 @@ from clientgo_apiserver.http.status import (
     too_many,
     type_invalid,
 )
+from clientgo_apiserver.cel.functions.patterns import matches
+from clientgo_apiserver.crds.bounds import INTEGERS, number_errors
+from clientgo_apiserver.crds.listtypes import counterparts
+from clientgo_apiserver.crds.structural import cached_by_identity, join, member_schemas, subschemas
 
 Schema = dict[str, Any]
 Object = dict[str, Any]

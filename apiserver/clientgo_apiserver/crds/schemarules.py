@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clientgo_apiserver.apiextensions.embedded import embedded_errors
-from clientgo_apiserver.apiextensions.fieldpaths import InvalidPath, find_field
-from clientgo_apiserver.apiextensions.goforms import go_fields, go_form
-from clientgo_apiserver.apiextensions.schema import known_format, schema_errors, within
-from clientgo_apiserver.apiextensions.structural import RULES, has_rules, pruned
-from clientgo_apiserver.apiextensions.structuralrules import EMBEDDED, PRESERVE, structural_errors
-from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.crds.embedded import embedded_errors
+from clientgo_apiserver.crds.fieldpaths import InvalidPath, find_field
+from clientgo_apiserver.crds.goforms import go_fields, go_form
+from clientgo_apiserver.crds.schema import known_format, schema_errors, within
+from clientgo_apiserver.crds.structural import RULES, has_rules, pruned
+from clientgo_apiserver.crds.structuralrules import EMBEDDED, PRESERVE, structural_errors
 
 Schema = dict[str, Any]
 Causes = Iterator[Cause]
@@ -56,7 +56,7 @@ def version_schema_errors(schema: Schema, field_path: str, *, status: bool) -> l
 
 def _rule_errors(schema: Schema, field_path: str) -> list[Cause]:
     # Imported at the first rule: CEL takes longer to load than a tenth of a server's start.
-    from clientgo_apiserver.apiextensions.celcheck import rule_errors  # noqa: PLC0415
+    from clientgo_apiserver.crds.celcheck import rule_errors  # noqa: PLC0415
 
     return rule_errors(schema, field_path)
 
@@ -285,7 +285,7 @@ def _one_default(schema: Schema, field_path: str, *, in_metadata: bool) -> Cause
     )
     causes = causes or schema_errors(schema, default, field_path=f"{field_path}.default")
     if not causes and has_rules(schema):
-        from clientgo_apiserver.apiextensions.celvalidation import cel_errors  # noqa: PLC0415 (see above)
+        from clientgo_apiserver.crds.celvalidation import cel_errors  # noqa: PLC0415 (see above)
 
         held = {"type": "object", "properties": {"default": schema}}
         causes = [within(cause, field_path) for cause in cel_errors(held, {"default": default}, None)]

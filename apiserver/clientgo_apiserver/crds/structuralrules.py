@@ -6,8 +6,8 @@ Schemas are decoded, so fields have the right types and empty ones are absent.
 from collections.abc import Iterator
 from typing import Any
 
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, required
 from clientgo_apiserver.cel.functions.patterns import pattern_error
-from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, required
 
 Schema = dict[str, Any]
 Causes = Iterator[Cause]

@@ -5,12 +5,12 @@ from functools import lru_cache
 from typing import Any
 
 from clientgo.clock import Clock
-from clientgo_apiserver import names
+from clientgo_apiserver.api import names
+from clientgo_apiserver.api.limits import MAX_ANNOTATION_BYTES
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, quoted, required
 from clientgo_apiserver.gotypes.decoding import decode_part, message_of
 from clientgo_apiserver.gotypes.scalars import DecodeError
-from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, quoted, required
-from clientgo_apiserver.limits import MAX_ANNOTATION_BYTES
-from clientgo_apiserver.resources import Object, Resource
 
 _FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _SYSTEM_FIELDS = frozenset(

@@ -15,9 +15,9 @@ import msgspec
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, rule_of
 from clientgo.meta.patches import UnmergeablePatch
+from clientgo_apiserver.api.largejson import decode_large
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
-from clientgo_apiserver.largejson import decode_large
-from clientgo_apiserver.resources import Object
 
 OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
 """Messages whose JSON is not an object of their fields."""

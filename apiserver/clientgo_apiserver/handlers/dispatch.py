@@ -8,11 +8,22 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from clientgo.log import get_logger
+from clientgo_apiserver.api.limits import REQUEST_SECONDS
+from clientgo_apiserver.api.resources import Resource
+from clientgo_apiserver.api.status import (
+    ApiFailure,
+    PageNotFound,
+    internal_error,
+    method_not_allowed,
+    method_not_supported,
+    no_such_resource,
+    not_found,
+    too_large,
+)
 from clientgo_apiserver.audit import Audit
 from clientgo_apiserver.auth.authentication import authenticate
 from clientgo_apiserver.auth.authorization import Attributes, authorize, is_superuser
 from clientgo_apiserver.handlers import nonresource
-from clientgo_apiserver.handlers.options import read_timeout
 from clientgo_apiserver.handlers.verbs import RequestInfo, handle
 from clientgo_apiserver.http.messages import (
     JSON,
@@ -31,21 +42,10 @@ from clientgo_apiserver.http.messages import (
     text_response,
     warning_headers,
 )
+from clientgo_apiserver.http.options import read_timeout
 from clientgo_apiserver.http.rendering import accepts_no_status, indent, wants_indentation
-from clientgo_apiserver.http.status import (
-    ApiFailure,
-    PageNotFound,
-    internal_error,
-    method_not_allowed,
-    method_not_supported,
-    no_such_resource,
-    not_found,
-    too_large,
-)
 from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.http.upgrades import Upgrade
-from clientgo_apiserver.limits import REQUEST_SECONDS
-from clientgo_apiserver.resources import Resource
 from clientgo_apiserver.state import Call, State
 from clientgo_apiserver.storage.selection import one_name
 

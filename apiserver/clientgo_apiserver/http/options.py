@@ -2,10 +2,10 @@
 
 import re
 
-from clientgo_apiserver.formats import go_seconds, is_go_duration
-from clientgo_apiserver.gotext import parse_int, parse_uint
-from clientgo_apiserver.http.messages import Query
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api.formats import go_seconds, is_go_duration
+from clientgo_apiserver.api.gotext import parse_int, parse_uint
+from clientgo_apiserver.api.limits import MAX_MANAGER_BYTES, REQUEST_SECONDS
+from clientgo_apiserver.api.status import (
     ApiFailure,
     Cause,
     bad_request,
@@ -16,7 +16,7 @@ from clientgo_apiserver.http.status import (
     required,
     too_long,
 )
-from clientgo_apiserver.limits import MAX_MANAGER_BYTES, REQUEST_SECONDS
+from clientgo_apiserver.http.messages import Query
 
 _MATCH, _INITIAL = "resourceVersionMatch", "sendInitialEvents"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")

@@ -35,9 +35,9 @@ from clientgo.rest.connections.tcp import Resolve
 from clientgo.rest.limits import Deadline, InFlightRequest, started_deadline
 from clientgo.rest.transport import HTTPReply
 from clientgo.stopping import StopScope, TaskScope
+from clientgo_apiserver.api.limits import MAX_RESPONSE_BYTES
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.http.decode import parse_json
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.limits import MAX_RESPONSE_BYTES
 
 R = TypeVar("R")
 _Key = tuple[str, str, str]

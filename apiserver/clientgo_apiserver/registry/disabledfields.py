@@ -10,10 +10,10 @@ from functools import cache, cached_property
 from operator import is_
 from typing import Any
 
+from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.gotypes.decoding import is_struct, item_message
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
 from clientgo_apiserver.gotypes.structs import members
-from clientgo_apiserver.resources import Object, Resource
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "CSIDriverSpec": ("preventPodSchedulingIfMissing",),  # VolumeLimitScaling

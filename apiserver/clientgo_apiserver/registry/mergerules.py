@@ -1,29 +1,22 @@
-"""Patch formats of PATCH requests, and the merge rules of a resource's lists and maps.
+"""Merge rules of a resource's lists and maps, and what field management needs to know of it.
 
 The rules come from the table of built-in kinds or from the schema of a CustomResourceDefinition; the fakes of
-`clientgo.testing` use the same patches and the same table.
+`clientgo.testing` use the same table.
 """
 
 from functools import partial
 from typing import Any
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
-from clientgo.meta.apply.managedfields import FieldManager, ManagedType
+from clientgo.meta.apply.managedfields import ManagedType
 from clientgo.meta.apply.mergerules import ENTRIES, MergeRule
 from clientgo.meta.apply.pruning import VersionView
-from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
-from clientgo.meta.apply.serverside import apply as apply_config
-from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch, jsonpatch
-from clientgo.meta.patches.strategic import Merger
-from clientgo_apiserver.apiextensions.structural import cached_by_identity
-from clientgo_apiserver.gotext import json_type
-from clientgo_apiserver.gotypes.structs import ATOMIC, cached_rules, check_field, rules_of_kind
+from clientgo_apiserver.api.resources import Resource
+from clientgo_apiserver.crds.structural import cached_by_identity
+from clientgo_apiserver.gotypes.structs import ATOMIC, cached_rules, rules_of_kind
 from clientgo_apiserver.http.protobuf import zero_value
-from clientgo_apiserver.http.status import ApiFailure, bad_request
-from clientgo_apiserver.limits import MAX_OPERATIONS
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import Conversions, in_version, versions_of
-from clientgo_apiserver.resources import Resource
 
 
 def rules_of(resource: Resource) -> MergeRules:
@@ -120,77 +113,3 @@ def _declared_fields(schema: dict[str, Any], *, embedded: bool) -> frozenset[str
     if "additionalProperties" not in schema and not schema.get("x-kubernetes-preserve-unknown-fields"):
         return None
     return frozenset(schema.get("properties", ())) | (_OBJECT_FIELDS if embedded else frozenset())
-
-
-__all__ = ["Applied", "apply", "json_patch", "strategic_merge_patch"]
-
-
-def json_patch(target: Object, operations: Any, *, strict: bool = True) -> Any:
-    """Return `target` with a JSON Patch applied, all of it or nothing (400, 413, 422).
-
-    If not `strict`, a member of an operation that has the wrong type is like one that is absent.
-    """
-    try:
-        operations = decoded_operations(operations, strict=strict)
-    except ValueError as error:
-        raise bad_request(f"{'error decoding patch: ' if strict else ''}{error}") from error
-    if len(operations) > MAX_OPERATIONS:
-        limit = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
-        raise ApiFailure(413, "RequestEntityTooLarge", f"Request entity too large: {limit}")
-    try:
-        return jsonpatch.apply(target, operations)
-    except PatchError as error:
-        raise _failure_of(error) from error
-
-
-def decoded_operations(value: Any, *, strict: bool = True) -> list[Object]:
-    """Return the operations of a decoded JSON patch; Go's decoder takes null for an empty value.
-
-    Raises:
-        ValueError: it is not a list of operations; the error is in Go's words.
-    """
-    patch, operation_type = _STRICT_TYPES if strict else _PATCH_TYPES
-    if not isinstance(value, list | None):
-        raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type {patch}")
-    for operation in value or ():
-        if not isinstance(operation, dict | None):
-            raise ValueError(f"json: cannot unmarshal {json_type(operation)} into Go value of type {operation_type}")
-        members = operation or {}
-        for field in ("op", "path", "from") if strict else ():
-            if not isinstance(member := members.get(field), str | None):
-                expected = f"Go struct field jsonPatchOp.{field} of type string"
-                raise ValueError(f"json: cannot unmarshal {json_type(member)} into {expected}")
-    return [operation or {} for operation in value or ()]
-
-
-_STRICT_TYPES = ("[]handlers.jsonPatchOp", "handlers.jsonPatchOp")
-_PATCH_TYPES = ("jsonpatch.Patch", "jsonpatch.Operation")
-
-
-def strategic_merge_patch(target: Object, patch: Object, resource: Resource) -> Object:
-    """Return `target` with a strategic merge patch applied by the kind's merge rules, which consumes it (400, 500)."""
-    api_version, kind = resource.api_version, resource.kind
-    try:
-        return Merger(rules_of(resource), partial(check_field, api_version, kind)).merge(target, patch)
-    except PatchError as error:
-        raise _failure_of(error) from error
-
-
-def _failure_of(error: PatchError) -> ApiFailure:
-    """Return the failure of a patch that cannot be applied (400, 422, 500)."""
-    if isinstance(error, InvalidDirective):
-        return bad_request(str(error))
-    if isinstance(error, UnmergeablePatch):
-        # Not a client's error for a real server either.
-        return ApiFailure(500, "", str(error))
-    # kube-apiserver does not return the operation's message.
-    message = "the server rejected our request due to an error in our request"
-    return ApiFailure(422, "Invalid", message, details={})
-
-
-def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *, force: bool, time: str) -> Applied:
-    """Merge `config` into `live` (empty for a new object) for this field manager (409, 500)."""
-    try:
-        return apply_config(live, config, who, kind, force=force, time=time)
-    except ApplyConflict as conflict:
-        raise ApiFailure(409, "Conflict", str(conflict), details={"causes": conflict.causes}) from conflict

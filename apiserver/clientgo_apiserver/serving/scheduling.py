@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Callable
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo_apiserver.serving.stepping import Timer, Timers
 from clientgo_apiserver.state import Handle
-from clientgo_apiserver.stepping import Timer, Timers
 
 
 class ManualScheduler:

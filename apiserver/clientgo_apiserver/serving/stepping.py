@@ -14,7 +14,7 @@ from typing import Protocol, cast
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
-from clientgo_apiserver.limits import LOOP_SECONDS
+from clientgo_apiserver.api.limits import LOOP_SECONDS
 
 
 class SteppedClock(Clock, Protocol):

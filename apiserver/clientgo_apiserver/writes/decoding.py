@@ -1,30 +1,26 @@
 """Common parts of all writes: options, field validation, decoding by kind, and managedFields."""
 
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
-from clientgo.meta.apply.managedfields import FieldManager, after_update, present_entries
-from clientgo_apiserver.apiextensions.embedded import coerced
-from clientgo_apiserver.apiextensions.schema import conforms
-from clientgo_apiserver.apiextensions.structural import apply_defaults, has_defaults, prune
+from clientgo.meta.apply.managedfields import after_update, present_entries
+from clientgo_apiserver.api.limits import MAX_MANAGER_BYTES
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict
+from clientgo_apiserver.crds.embedded import coerced
+from clientgo_apiserver.crds.schema import conforms
+from clientgo_apiserver.crds.structural import apply_defaults, has_defaults, prune
 from clientgo_apiserver.gotypes.decoding import decode, message_of
+from clientgo_apiserver.gotypes.metadata import normalize, timestamp
 from clientgo_apiserver.gotypes.scalars import DecodeError
-from clientgo_apiserver.handlers.options import check_write_options
-from clientgo_apiserver.handlers.patches import managed_type
-from clientgo_apiserver.http.decode import YAML_TYPES, media_type
-from clientgo_apiserver.http.gojson import UNMARSHAL_ERRORS, duplicate_fields, duplicate_yaml_keys
+from clientgo_apiserver.http.decode import media_type
 from clientgo_apiserver.http.messages import HTTPRequest
-from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
-from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value
-from clientgo_apiserver.limits import MAX_MANAGER_BYTES
+from clientgo_apiserver.http.options import check_write_options
 from clientgo_apiserver.registry.defaults.kinds import set_defaults, set_kind_defaults
 from clientgo_apiserver.registry.defaults.types import without_empty
-from clientgo_apiserver.registry.metadata import normalize, timestamp
-from clientgo_apiserver.registry.strategies.kinds import strategy_of
-from clientgo_apiserver.registry.strategies.strategy import Strategy, with_field
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.registry.mergerules import managed_type
+from clientgo_apiserver.registry.strategies.strategy import with_field
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 
 _DUPLICATE_OWNERS = (
@@ -32,71 +28,6 @@ _DUPLICATE_OWNERS = (
     " reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}"
 )
 _APPLY_PATCH = "application/apply-patch+yaml"
-
-
-@dataclass(slots=True)
-class Write:
-    """One write: its target and options, and the request, which collects warnings."""
-
-    resource: Resource
-    namespace: str
-    name: str
-    subresource: str
-    manager: str
-    dry_run: bool
-    validation: str
-    request: HTTPRequest
-    now: str  # the time of the write
-    patch: Callable[[], str] | None = None  # the patch's text, for messages
-    strategic: bool = False  # the patch is a strategic merge
-    unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
-    duplicates: list[str] = field(default_factory=list)  # errors of fields that occur twice
-    conversions: list[tuple[Object, str, Object]] = field(default_factory=list)  # by a webhook, of managed fields
-    conforming: Object | None = None  # the custom object as decoded, if it certainly has no error by its schema
-
-    @property
-    def strategy(self) -> Strategy:
-        """Strategy of the kind or subresource."""
-        return strategy_of(self.resource, self.subresource)
-
-    def field_manager(self, operation: str = "Update") -> FieldManager:
-        """Return the field manager of this write."""
-        return FieldManager(self.manager, operation, self.resource.api_version, self.subresource)
-
-    def report(self) -> None:
-        """Ignore, warn of or reject duplicate and unknown fields, as fieldValidation says (400, 422)."""
-        unknown = sorted(self.unknown) if self.strategic else self.unknown
-        unknown_errors = [f'unknown field "{path}"' for path in unknown]
-        if not (self.duplicates or unknown_errors) or self.validation == "Ignore":
-            return
-        if self.validation == "Warn":
-            # Errors of YAML have a line for each field; a name with a line feed is left out with its warning.
-            lines = [line.strip() for problem in self.duplicates for line in problem.split("\n")]
-            self.request.warnings.extend(line for line in lines if line != UNMARSHAL_ERRORS)
-            self.request.warnings.extend(unknown_errors)
-            return
-        raise self.undecodable("strict decoding error: " + ", ".join([*self.duplicates, *unknown_errors]))
-
-    def undecodable(self, error: object) -> ApiFailure:
-        """Return the error of an object that cannot be decoded, or of a patch that makes it so (400, 422)."""
-        if self.patch is not None:
-            if self.strategic and isinstance(error, DecodeError):
-                error = error.unconvertible()
-            return invalid("", "", "", [invalid_value("patch", self.patch(), str(error))])
-        kind = self.resource.kind
-        return bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {error}')
-
-    def find_duplicates(self, body: bytes, value: Any) -> None:
-        """Find the fields that occur twice in one object of the body, to report them; it was decoded to `value`."""
-        media = media_type(self.request.headers.get("content-type", ""))
-        if self.validation == "Ignore" or media == PROTOBUF:
-            return
-        if media in YAML_TYPES:
-            # Composing takes as long as decoding: only requests that ask for it pay.
-            if "fieldValidation" in self.request.query:
-                self.duplicates = duplicate_yaml_keys(body)
-        else:
-            self.duplicates = [f'duplicate field "{path}"' for path in duplicate_fields(body, value)]
 
 
 def read_write(
@@ -160,6 +91,19 @@ def check_name(write: Write, meta: Object) -> None:
         raise name_required(write)
     if name != write.name:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({write.name})")
+
+
+def precondition_failed(write: Write, field: str, required: str, stored: str) -> ApiFailure:
+    """Return 409: a precondition on a field does not hold."""
+    resource = write.resource
+    prefix = f"{resource.group}/{resource.plural}" if resource.custom else resource.plural
+    path = f"{write.namespace}/{write.name}" if write.namespace else write.name
+    reason = (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{prefix}/{path}, ResourceVersion: 0,"
+        f" AdditionalErrorMsg: Precondition failed: {field} in precondition: {required},"
+        f" {field} in object meta: {stored}"
+    )
+    return conflict(resource, write.name, reason)
 
 
 def check_types(write: Write, resource: Resource, obj: Object) -> None:

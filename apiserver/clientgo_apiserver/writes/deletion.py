@@ -8,13 +8,10 @@ from typing import Any, NamedTuple, TypeVar
 from clientgo_apiserver.admission import webhooks
 from clientgo_apiserver.admission.chain import admit_deletion
 from clientgo_apiserver.admission.namespaces import require_deletable
-from clientgo_apiserver.gotext import json_type
-from clientgo_apiserver.gotypes.structs import in_order
-from clientgo_apiserver.handlers.options import dry_run_causes, read_number
-from clientgo_apiserver.handlers.writes import Write
-from clientgo_apiserver.http.decode import read_body
-from clientgo_apiserver.http.messages import HTTPRequest, Query
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api.gotext import json_type
+from clientgo_apiserver.api.limits import LOOP_OBJECTS
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import (
     ApiFailure,
     Cause,
     bad_request,
@@ -25,15 +22,18 @@ from clientgo_apiserver.http.status import (
     not_supported,
     stale,
 )
+from clientgo_apiserver.gotypes.metadata import mark_deleted, timestamp
+from clientgo_apiserver.gotypes.structs import in_order
+from clientgo_apiserver.http.decode import read_body
+from clientgo_apiserver.http.messages import HTTPRequest, Query
+from clientgo_apiserver.http.options import dry_run_causes, read_number
 from clientgo_apiserver.http.steps import let_others_run
-from clientgo_apiserver.limits import LOOP_OBJECTS
-from clientgo_apiserver.registry.metadata import mark_deleted, timestamp
+from clientgo_apiserver.http.webhookclient import concurrently
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import current, from_storage, served, shown, with_version
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Entry, name_of
-from clientgo_apiserver.webhookclient import concurrently
 
 T = TypeVar("T")
 

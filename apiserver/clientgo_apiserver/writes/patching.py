@@ -1,28 +1,18 @@
 """Patches: JSON patch, merge patch, strategic merge patch, and the configurations of server-side apply."""
 
 import re
+from functools import partial
 from typing import Any
 
 from clientgo.internal.gotext import go_map
 from clientgo.meta.apply.comparison import UntypedObject
 from clientgo.meta.apply.managedfields import UnknownVersion
-from clientgo.meta.patches import mergepatch
-from clientgo_apiserver.apiextensions.structural import whole_numbers
-from clientgo_apiserver.gotext import json_type
-from clientgo_apiserver.gotypes.typedvalues import typed_errors
-from clientgo_apiserver.handlers.patches import (
-    Applied,
-    apply,
-    json_patch,
-    managed_type,
-    rules_of,
-    strategic_merge_patch,
-)
-from clientgo_apiserver.handlers.writes import Write, check_name, decode_metadata, name_required, read_metadata
-from clientgo_apiserver.http.decode import is_earlier, media_type, no_conversion, parse_json, parse_yaml
-from clientgo_apiserver.http.gojson import go_json, in_text_order
-from clientgo_apiserver.http.nesting import value_error
-from clientgo_apiserver.http.status import (
+from clientgo.meta.apply.serverside import Applied, ApplyConflict, apply
+from clientgo.meta.patches import PatchError, mergepatch
+from clientgo.meta.patches.strategic import Merger
+from clientgo_apiserver.api.gotext import json_type
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import (
     ApiFailure,
     bad_request,
     invalid,
@@ -30,7 +20,16 @@ from clientgo_apiserver.http.status import (
     unavailable_type,
     unsupported_media_type,
 )
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.crds.structural import whole_numbers
+from clientgo_apiserver.gotypes.structs import check_field
+from clientgo_apiserver.gotypes.typedvalues import typed_errors
+from clientgo_apiserver.http.decode import is_earlier, media_type, no_conversion, parse_json, parse_yaml
+from clientgo_apiserver.http.gojson import go_json, in_text_order
+from clientgo_apiserver.http.jsonpatch import failure_of, json_patch
+from clientgo_apiserver.http.nesting import value_error
+from clientgo_apiserver.registry.mergerules import managed_type, rules_of
+from clientgo_apiserver.registry.write import Write
+from clientgo_apiserver.writes.decoding import check_name, decode_metadata, name_required, read_metadata
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -178,7 +177,18 @@ def merged(write: Write, live: Object, config: Object) -> Applied:
     except UnknownVersion as error:
         reason = f"request to convert CR to an invalid group/version: {error}"
         raise ApiFailure(500, "", reason) from error
+    except ApplyConflict as conflict:
+        raise ApiFailure(409, "Conflict", str(conflict), details={"causes": conflict.causes}) from conflict
     except UntypedObject as error:
         errors = typed_errors(resource, live, rules_of(resource))
         reason = f"failed to convert new object ({_identity(resource, live)}) to smd typed: {errors}"
         raise ApiFailure(500, "", f"failed to create manager for existing fields: {reason}") from error
+
+
+def strategic_merge_patch(target: Object, patch: Object, resource: Resource) -> Object:
+    """Return `target` with a strategic merge patch applied by the kind's merge rules, which consumes it (400, 500)."""
+    api_version, kind = resource.api_version, resource.kind
+    try:
+        return Merger(rules_of(resource), partial(check_field, api_version, kind)).merge(target, patch)
+    except PatchError as error:
+        raise failure_of(error) from error

@@ -6,48 +6,54 @@ stored one. Everything that may fail, or wait for a webhook, comes before the ob
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from clientgo.meta.apply.managedfields import equal_ignoring_timestamps
+from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.admission import chain
+from clientgo_apiserver.admission.defaulting import with_policy_defaults
 from clientgo_apiserver.admission.namespaces import require_namespace
-from clientgo_apiserver.apiextensions.crdstatus import require_lasting
+from clientgo_apiserver.api.gotext import parse_uint
+from clientgo_apiserver.api.names import generate
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import (
+    ApiFailure,
+    Cause,
+    already_exists,
+    conflict,
+    forbidden,
+    invalid,
+    modified,
+    not_found,
+)
 from clientgo_apiserver.auth.authorization import Attributes, authorize
-from clientgo_apiserver.gotext import parse_uint
+from clientgo_apiserver.crds.crdstatus import KEY as DEFINITIONS
+from clientgo_apiserver.gotypes import metadata
 from clientgo_apiserver.gotypes.structs import in_order
-from clientgo_apiserver.handlers.patching import APPLY_PATCH, JSON_PATCH, merged, patched, read_configuration
-from clientgo_apiserver.handlers.writes import (
-    Write,
+from clientgo_apiserver.http.decode import media_type
+from clientgo_apiserver.http.steps import is_long, run_rules, run_step
+from clientgo_apiserver.registry.disabledfields import without_disabled
+from clientgo_apiserver.registry.strategies.kinds import strategy_of
+from clientgo_apiserver.registry.strategies.strategy import Strategy
+from clientgo_apiserver.registry.views import ConversionNeeded, converted, from_storage, shown, to_storage, with_version
+from clientgo_apiserver.registry.write import Write
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.prepared import PreparedObject, prepare
+from clientgo_apiserver.storage.stored import Entry, name_of
+from clientgo_apiserver.writes.decoding import (
     as_stored,
     check_name,
     check_namespace,
     decode_object,
     managed_fields,
     name_required,
+    precondition_failed,
     read_metadata,
     with_managed_fields,
     with_unique_owners,
 )
-from clientgo_apiserver.http.decode import media_type
-from clientgo_apiserver.http.status import (
-    ApiFailure,
-    Cause,
-    already_exists,
-    conflict,
-    invalid,
-    modified,
-    not_found,
-)
-from clientgo_apiserver.http.steps import is_long, run_rules, run_step
-from clientgo_apiserver.names import generate
-from clientgo_apiserver.registry import metadata
-from clientgo_apiserver.registry.disabledfields import without_disabled
-from clientgo_apiserver.registry.strategies.kinds import strategy_of
-from clientgo_apiserver.registry.views import ConversionNeeded, converted, from_storage, shown, to_storage, with_version
-from clientgo_apiserver.resources import Object, Resource
-from clientgo_apiserver.state import State
-from clientgo_apiserver.storage.prepared import PreparedObject, prepare
-from clientgo_apiserver.storage.stored import Entry, name_of
+from clientgo_apiserver.writes.patching import APPLY_PATCH, JSON_PATCH, merged, patched, read_configuration
 
 _SET_BY_SERVER = frozenset(
     ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "uid")
@@ -67,13 +73,13 @@ class UpdatedObject(NamedTuple):
 
 async def create(state: State, write: Write, obj: Object, entries: list[Object] | None = None) -> Object:
     """Store a new object and return it as shown; `entries` are the managedFields of an applied one (4xx, 500)."""
-    resource, strategy, revision = write.resource, write.strategy, state.store.revision
+    resource, strategy, revision = write.resource, _strategy(write), state.store.revision
     request = write.request
     meta = {field: value for field, value in read_metadata(write, obj).items() if field not in _SET_BY_SERVER}
     sent_meta = meta
     _require_place(state, write, meta.get("name", ""))
     new, owned = await run_step(request, 0, _decoded, write, {**obj, "metadata": meta}, entries)
-    decoded, new = new, with_unique_owners(write, await chain.admit(state, write, "CREATE", new, None), admitted=True)
+    decoded, new = new, await _admitted(state, write, "CREATE", new, None)
     attempts = 1 if new["metadata"].get("name") else _GENERATE_ATTEMPTS
     new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], write.now), owned)}
     new = strategy.begin_create(state.store, without_disabled(resource, new))
@@ -111,7 +117,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
     As in a real server's GuaranteedUpdate, everything starts again if the object has changed while webhooks were
     called: they see what would be stored.
     """
-    resource, strategy, request = write.resource, write.strategy, write.request
+    resource, strategy, request = write.resource, _strategy(write), write.request
     unknown, warnings = write.unknown, [*request.warnings]
     entry, old = None, Object()
     while True:
@@ -129,7 +135,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         except ConversionNeeded as needed:
             write.conversions.append(await converted(resource, needed))
             continue
-        admitted = with_unique_owners(write, await chain.admit(state, write, "UPDATE", new, old), admitted=True)
+        admitted = await _admitted(state, write, "UPDATE", new, old)
         new = new if admitted is new else strategy.reset_fields(write, admitted, old)
         carried = metadata.carry_over(new["metadata"], entry.object["metadata"])
         new = {**new, "metadata": with_managed_fields(carried, entries)}
@@ -146,6 +152,22 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         if state.store.entry(resource.storage, write.namespace, write.name) is entry:
             committed = _commit(state, write, outcome, stored)
             return _stored(resource, committed) if response is None else with_version(response, committed.content)
+
+
+def _strategy(write: Write) -> Strategy:
+    """Return the strategy of the kind or subresource."""
+    return strategy_of(write.resource, write.subresource)
+
+
+async def _admitted(state: State, write: Write, operation: str, new: Object, old: Object | None) -> Object:
+    """Return a decoded object after mutating admission: the same one if nothing changes it (4xx, 500)."""
+    new = with_policy_defaults(state, write, new, old)
+    changed = await chain.mutate(state, write, operation, new, old)
+    if changed is not None and changed is not new and not same(changed, new):
+        # Unknown fields that a webhook adds are dropped without a warning: the client did not send them.
+        silent = replace(write, validation="Ignore", unknown=[])
+        new = decode_object(silent, {**changed, "metadata": read_metadata(silent, changed)}, old)
+    return with_unique_owners(write, new, admitted=True)
 
 
 def _decoded(write: Write, obj: Object, entries: list[Object] | None) -> tuple[Object, list[Object]]:
@@ -168,7 +190,7 @@ def _decoded_update(
     check_namespace(write, obj["metadata"])
     check_name(write, obj["metadata"])
     _check_preconditions(write, obj["metadata"], old["metadata"])
-    new = write.strategy.reset_fields(write, decoded, old)
+    new = _strategy(write).reset_fields(write, decoded, old)
     entries = managed_fields(write, old, decoded) if entries is None else entries
     return as_stored(write, new, old), entries
 
@@ -184,7 +206,7 @@ def _is_valid(write: Write, new: Object, decoded: Object) -> bool:
 
 def _errors(write: Write, new: Object, is_valid: bool) -> list[Cause]:
     """Return the errors of a new object; a valid one may have warnings."""
-    strategy = write.strategy
+    strategy = _strategy(write)
     causes = [*metadata.errors(write.resource, new["metadata"]), *([] if is_valid else strategy.validate(write, new))]
     if not causes and not is_valid:
         write.request.warnings += strategy.warnings_on_create(write, new)
@@ -193,7 +215,7 @@ def _errors(write: Write, new: Object, is_valid: bool) -> list[Cause]:
 
 def _update_errors(write: Write, new: tuple[Object, Object], old: tuple[Object, Object]) -> list[Cause]:
     """Return the errors of an update; `new` and `old` are objects with metadata as stored. It may have warnings."""
-    strategy = write.strategy
+    strategy = _strategy(write)
     causes = metadata.all_update_errors(write.resource, new[1], old[1])
     causes += strategy.validate_update(write, new[0], old[0])
     if not causes:
@@ -296,7 +318,9 @@ def _exists(state: State, write: Write) -> bool:
 def _require_place(state: State, write: Write, name: str) -> None:
     """Check that objects can be created in the namespace, and of this kind (403, 404)."""
     require_namespace(state, write.resource, write.namespace, name, dry_run=write.dry_run)
-    require_lasting(state, write.resource, name)
+    definition = state.store.get(DEFINITIONS, "", write.resource.definition) if write.resource.definition else None
+    if definition is not None and "deletionTimestamp" in definition["metadata"]:
+        raise forbidden(write.resource, name, "create not allowed while custom resource definition is terminating")
 
 
 def _free_name(state: State, write: Write, meta: Object, attempts: int) -> str:
@@ -362,19 +386,6 @@ async def _invalid(write: Write, name: str, causes: list[Cause]) -> ApiFailure:
     resource = write.resource
     size = len(causes) * len(causes[0].text)
     return await run_step(write.request, size, invalid, resource.kind, resource.storage[0], name, causes)
-
-
-def precondition_failed(write: Write, field: str, required: str, stored: str) -> ApiFailure:
-    """Return 409: a precondition on a field does not hold."""
-    resource = write.resource
-    prefix = f"{resource.group}/{resource.plural}" if resource.custom else resource.plural
-    path = f"{write.namespace}/{write.name}" if write.namespace else write.name
-    reason = (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{prefix}/{path}, ResourceVersion: 0,"
-        f" AdditionalErrorMsg: Precondition failed: {field} in precondition: {required},"
-        f" {field} in object meta: {stored}"
-    )
-    return conflict(resource, write.name, reason)
 
 
 def _check_preconditions(write: Write, meta: Object, stored: Object) -> None:

@@ -1,15 +1,16 @@
 """Objects stored as they are, as from a backup: without admission and validation."""
 
-from clientgo_apiserver import names
-from clientgo_apiserver.apiextensions.structural import whole_numbers
+from clientgo_apiserver.api import names
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.crds.structural import whole_numbers
 from clientgo_apiserver.gotypes.decoding import decode, message_of
-from clientgo_apiserver.handlers.writes import Write, as_stored, decode_metadata, decode_object
+from clientgo_apiserver.gotypes.metadata import timestamp
 from clientgo_apiserver.http.messages import HTTPRequest
-from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.registry.defaults.types import complete
-from clientgo_apiserver.registry.metadata import timestamp
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.writes.decoding import as_stored, decode_metadata, decode_object
 
 
 def restore(state: State, obj: Object) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from clientgo_apiserver.formats import text_format
+from clientgo_apiserver.api.formats import text_format
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from apiserver.tests.inprocess import Kube
 from apiserver.tests.test_public_manifests import BAR, BARS, bars
-from clientgo_apiserver.formats import text_format
-from clientgo_apiserver.gourls import GoUrl, parse_request_uri
+from clientgo_apiserver.api.formats import text_format
+from clientgo_apiserver.api.gourls import GoUrl, parse_request_uri
 
 VALID = {
     "https://a.b:80/c?x=1": GoUrl("https", "a.b:80", "/c", "x=1"),

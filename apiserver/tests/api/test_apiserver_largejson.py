@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clientgo_apiserver.largejson import decode_large
+from clientgo_apiserver.api.largejson import decode_large
 
 LONG = "x" * 70_000
 

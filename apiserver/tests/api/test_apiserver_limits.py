@@ -3,10 +3,10 @@
 import pytest
 
 from apiserver.tests.inprocess import CONFIG_MAPS, Kube
-from clientgo_apiserver.formats import go_seconds
-from clientgo_apiserver.handlers.options import read_timeout
+from clientgo_apiserver.api.formats import go_seconds
+from clientgo_apiserver.api.limits import Budget, Meter, OutOfBudget, cost_limit
 from clientgo_apiserver.http.messages import Query
-from clientgo_apiserver.limits import Budget, Meter, OutOfBudget, cost_limit
+from clientgo_apiserver.http.options import read_timeout
 
 
 @pytest.mark.parametrize(

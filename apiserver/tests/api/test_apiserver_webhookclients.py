@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from clientgo_apiserver.registry.webhookclients import client_errors
+from clientgo_apiserver.api.webhookclients import client_errors
 
 SERVICE = {"name": "hooks", "namespace": "default"}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clientgo_apiserver.apiextensions.celcheck import rule_errors
-from clientgo_apiserver.apiextensions.celvalidation import cel_errors
+from clientgo_apiserver.crds.celcheck import rule_errors
+from clientgo_apiserver.crds.celvalidation import cel_errors
 
 STRING: dict[str, Any] = {"type": "string", "maxLength": 20}
 

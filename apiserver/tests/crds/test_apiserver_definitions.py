@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from apiserver.tests.inprocess import definition
-from clientgo_apiserver.apiextensions.crdschema import with_defaults, with_stored_version
-from clientgo_apiserver.apiextensions.definitions import definition_errors
+from clientgo_apiserver.crds.crdschema import with_defaults, with_stored_version
+from clientgo_apiserver.crds.definitions import definition_errors
 
 Object = dict[str, Any]
 OBJECT = {"type": "object"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo_apiserver.apiextensions.listtypes import counterparts, list_errors
+from clientgo_apiserver.crds.listtypes import counterparts, list_errors
 
 SCHEMA: dict[str, Any] = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "port"]}
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from clientgo_apiserver.apiextensions.listtypes import list_errors
-from clientgo_apiserver.apiextensions.schema import conforms, schema_errors
-from clientgo_apiserver.apiextensions.structural import apply_defaults, prune
+from clientgo_apiserver.crds.listtypes import list_errors
+from clientgo_apiserver.crds.schema import conforms, schema_errors
+from clientgo_apiserver.crds.structural import apply_defaults, prune
 
 Object = dict[str, Any]
 KEYED: Object = {

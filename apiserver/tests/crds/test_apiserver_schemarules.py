@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from clientgo_apiserver.apiextensions.schemarules import version_schema_errors
+from clientgo_apiserver.crds.schemarules import version_schema_errors
 
 Object = dict[str, Any]
 TEXT, LIST = {"type": "string"}, {"type": "array", "items": {"type": "string"}}

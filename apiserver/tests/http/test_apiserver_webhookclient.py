@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.webhookclient import CallFailed, WebhookClient, WebhookEndpoint, concurrently
+from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.http.webhookclient import CallFailed, WebhookClient, WebhookEndpoint, concurrently
 from tests.models.budget import examples
 
 pytestmark = pytest.mark.integration

@@ -9,8 +9,8 @@ import pytest
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
-from clientgo_apiserver.limits import LOOP_SECONDS
-from clientgo_apiserver.stepping import ClockScheduler
+from clientgo_apiserver.api.limits import LOOP_SECONDS
+from clientgo_apiserver.serving.stepping import ClockScheduler
 
 Play = Callable[[ClockScheduler], Coroutine[Any, Any, None]]
 

@@ -10,6 +10,7 @@ from operator import is_
 from typing import Any, NamedTuple
 
 from clientgo.meta.schema.gotypes import value_of
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.gotypes.decoding import ZEROS, is_struct, item_message
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
 from clientgo_apiserver.gotypes.structs import members
@@ -21,7 +22,6 @@ from clientgo_apiserver.registry.defaults.pods import (
     policy_types,
     volume,
 )
-from clientgo_apiserver.resources import Object
 
 Fill = Callable[[Any], Any]
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api.names import label_1035_errors, subdomain_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import (
     Cause,
     duplicate,
     forbidden_field,
@@ -10,9 +12,7 @@ from clientgo_apiserver.http.status import (
     not_supported,
     required,
 )
-from clientgo_apiserver.names import label_1035_errors, subdomain_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
-from clientgo_apiserver.resources import Object
 
 Causes = Iterator[Cause]
 

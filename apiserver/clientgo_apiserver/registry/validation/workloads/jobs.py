@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from clientgo_apiserver.gotypes.gostructs import go_struct
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api.names import label_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import (
     Cause,
     duplicate,
     forbidden_field,
@@ -16,13 +17,12 @@ from clientgo_apiserver.http.status import (
     too_long,
     too_many,
 )
-from clientgo_apiserver.names import label_errors
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount, name_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.registry.validation.workloads.controllers import is_convertible, selector_matches
-from clientgo_apiserver.resources import Object
 
 _SOURCES = {
     "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource",
