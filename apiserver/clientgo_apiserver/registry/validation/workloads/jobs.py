@@ -300,13 +300,6 @@ def group_version(value: Any, scope: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def above_zero(value: Any, _: FieldScope) -> Iterator[Cause]:
-    """Reject a number that is not above zero; an absent one is zero."""
-    if (value or 0) <= 0:
-        yield invalid_value("", value or 0, "must be greater than zero")
-
-
-@rule()
 def quantity_above_zero(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject a quantity that is not positive."""
     parsed = amount(value)
