@@ -12,14 +12,7 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.jsonvalues import same
-from clientgo_apiserver.admission.matching import (
-    GROUP,
-    Case,
-    admission_request,
-    converted,
-    matched_resource,
-    selected,
-)
+from clientgo_apiserver.admission.matching import GROUP, Case, admission_request, converted, matched_resource, selected
 from clientgo_apiserver.api.limits import CONDITIONS_COST
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, forbidden, internal_error

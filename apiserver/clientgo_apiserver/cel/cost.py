@@ -4,16 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from clientgo_apiserver.api.limits import MAX_UINT64
-from clientgo_apiserver.cel.callcosts import (
-    CALLS,
-    LIST,
-    ONE,
-    UNKNOWN,
-    ZERO,
-    Argument,
-    CostEstimate,
-    fixed,
-)
+from clientgo_apiserver.cel.callcosts import CALLS, LIST, ONE, UNKNOWN, ZERO, Argument, CostEstimate, fixed
 from clientgo_apiserver.cel.checker import CheckedExpression
 from clientgo_apiserver.cel.environment import Sizes
 from clientgo_apiserver.cel.syntax import (

@@ -23,12 +23,7 @@ from clientgo_apiserver.cel.syntax import (
     keyword_field,
 )
 from clientgo_apiserver.cel.types import ExprType
-from clientgo_apiserver.cel.values import (
-    CelError,
-    OptionalValue,
-    StructValue,
-    kind_of,
-)
+from clientgo_apiserver.cel.values import CelError, OptionalValue, StructValue, kind_of
 
 Scope = dict[str, Any]
 Evaluator = Callable[[Scope], Any]

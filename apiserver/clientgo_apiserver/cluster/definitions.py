@@ -12,13 +12,7 @@ from clientgo_apiserver.cluster.base import InternalController, conditions_of, i
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.crds.conversion import converter_of
 from clientgo_apiserver.crds.crdschema import served_resources
-from clientgo_apiserver.crds.crdstatus import (
-    FINALIZER,
-    KEY,
-    accepted_names,
-    approval_condition,
-    merged_conditions,
-)
+from clientgo_apiserver.crds.crdstatus import FINALIZER, KEY, accepted_names, approval_condition, merged_conditions
 from clientgo_apiserver.gotypes.structs import rules_of_kind
 from clientgo_apiserver.storage.stored import Key
 

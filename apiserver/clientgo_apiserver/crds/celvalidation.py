@@ -21,13 +21,7 @@ from clientgo_apiserver.cel.values import NONE, CelError, OptionalValue
 from clientgo_apiserver.crds.declarations import bound, declare
 from clientgo_apiserver.crds.fieldpaths import find_field
 from clientgo_apiserver.crds.listtypes import counterparts
-from clientgo_apiserver.crds.structural import (
-    RULES,
-    cached_by_identity,
-    has_rules,
-    join,
-    member_schemas,
-)
+from clientgo_apiserver.crds.structural import RULES, cached_by_identity, has_rules, join, member_schemas
 
 Schema = dict[str, Any]
 

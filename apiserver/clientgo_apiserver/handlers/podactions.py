@@ -6,14 +6,7 @@ import msgspec
 
 from clientgo_apiserver.admission import chain
 from clientgo_apiserver.api.resources import Object, Resource
-from clientgo_apiserver.api.status import (
-    ApiFailure,
-    bad_request,
-    conflict,
-    forbidden,
-    not_supported,
-    required,
-)
+from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, forbidden, not_supported, required
 from clientgo_apiserver.gotypes.metadata import timestamp
 from clientgo_apiserver.handlers.reading import get
 from clientgo_apiserver.http.decode import read_object

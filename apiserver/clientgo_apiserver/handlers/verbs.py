@@ -8,14 +8,7 @@ from clientgo_apiserver.api.status import not_acceptable
 from clientgo_apiserver.auth import serviceaccounts
 from clientgo_apiserver.handlers import podactions, reviews
 from clientgo_apiserver.handlers.connect import CONNECTED, connect
-from clientgo_apiserver.handlers.reading import (
-    get,
-    list_objects,
-    list_response,
-    read_page,
-    render,
-    select_page,
-)
+from clientgo_apiserver.handlers.reading import get, list_objects, list_response, read_page, render, select_page
 from clientgo_apiserver.handlers.scale import read_scale, write_scale
 from clientgo_apiserver.handlers.watching import ConvertingWatch, WatchServer
 from clientgo_apiserver.http.decode import check_object, read_body, read_object

@@ -6,11 +6,7 @@ from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.crds import crdstatus
 from clientgo_apiserver.crds.crdschema import with_stored_version
 from clientgo_apiserver.crds.definitions import definition_warnings
-from clientgo_apiserver.registry.strategies.certificates import (
-    ApprovalStrategy,
-    RequestStatusStrategy,
-    RequestStrategy,
-)
+from clientgo_apiserver.registry.strategies.certificates import ApprovalStrategy, RequestStatusStrategy, RequestStrategy
 from clientgo_apiserver.registry.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
 from clientgo_apiserver.registry.strategies.services import ServiceStrategy
 from clientgo_apiserver.registry.strategies.strategy import (

@@ -9,15 +9,7 @@ import msgspec
 from clientgo.meta.jsonvalues import canonical, same
 from clientgo_apiserver.api.names import label_errors, qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import (
-    Cause,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    required,
-    too_long,
-    too_many,
-)
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required, too_long, too_many
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import is_extended
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within

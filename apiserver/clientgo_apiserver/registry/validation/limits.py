@@ -5,14 +5,7 @@ from typing import Any
 
 from clientgo_apiserver.api.names import label_value_errors, qualified_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import (
-    Cause,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    not_supported,
-    required,
-)
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.registry.validation.network import cidr
 from clientgo_apiserver.registry.validation.pods.resources import amount, is_native, name_errors, quantity_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within

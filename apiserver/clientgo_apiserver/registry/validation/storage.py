@@ -5,13 +5,7 @@ from typing import Any
 
 from clientgo_apiserver.api.names import qualified_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import (
-    Cause,
-    forbidden_field,
-    invalid_value,
-    not_supported,
-    too_long,
-)
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, too_long
 from clientgo_apiserver.gotypes.gostructs import go_diff
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount
