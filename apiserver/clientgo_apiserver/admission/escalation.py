@@ -1,7 +1,7 @@
 """Privilege escalation check: users can grant only permissions that they hold.
 
-The writer of a role must hold each of its rules, or the verb
-`escalate` on it; the writer of a binding must hold the rules of its role, or the verb `bind` on it.
+The writer of a role must hold each of its rules, or the verb `escalate` on it; the writer of a binding must hold the
+rules of its role, or the verb `bind` on it.
 """
 
 from collections.abc import Iterable, Iterator
