@@ -24,8 +24,8 @@ from clientgo.meta.manifests import read_crds
 from clientgo.program.commandline import FlagParser, flag
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
 from clientgo.stop.signals import stop_on_signals
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.embedded import EmbeddedServer
-from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.options import BundledOptions
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ANY_SERVICE, WebhookEndpoint

@@ -22,13 +22,13 @@ import msgspec
 
 from clientgo.clock import Clock
 from clientgo.log import get_logger
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.api.users import MASTERS, authenticated
 from clientgo_apiserver.auth.authorization import Attributes
 from clientgo_apiserver.http.messages import HTTPRequest
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key, name_of
-from clientgo_apiserver.users import MASTERS, authenticated
 
 AuditSink = Callable[[Object], object]
 

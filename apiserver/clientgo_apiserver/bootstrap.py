@@ -10,9 +10,9 @@ from importlib.resources import files
 from typing import Any
 
 from clientgo.meta.yamlio import read_yaml
-from clientgo_apiserver.datafiles import read_sections
-from clientgo_apiserver.registry.metadata import timestamp
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.datafiles import read_sections
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.gotypes.metadata import timestamp
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import name_of
 

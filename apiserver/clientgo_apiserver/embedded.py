@@ -7,15 +7,15 @@ from functools import partial
 
 from clientgo.clock import Clock
 from clientgo.errors import ConfigError
-from clientgo_apiserver.api import Api
-from clientgo_apiserver.apiextensions.crdstatus import KEY
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.api.users import ADMIN, authenticated
+from clientgo_apiserver.cluster.internal import Internal
+from clientgo_apiserver.crds.crdstatus import KEY
+from clientgo_apiserver.handlers.dispatch import Api
 from clientgo_apiserver.options import BundledOptions
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.storage.sqlite import DataUnusable, load_or_create_key
-from clientgo_apiserver.users import ADMIN, authenticated
 
 _TOKEN = "admin.token"  # nosec B105  # a file's name
 

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import msgspec
 
 from clientgo.clock import Clock
+from clientgo_apiserver.api.status import ApiFailure, PageNotFound, bad_request, method_not_allowed
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, json_response, parse_path
-from clientgo_apiserver.http.status import ApiFailure, PageNotFound, bad_request, method_not_allowed
 from clientgo_apiserver.storage.store import Store
 
 _REASONS = {

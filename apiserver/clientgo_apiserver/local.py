@@ -10,8 +10,8 @@ from clientgo.errors import ConfigError
 from clientgo.meta.manifests import read_crds
 from clientgo.rest import Config
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.embedded import EmbeddedServer
-from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.options import BundledOptions
 
 _GUIDE = """\

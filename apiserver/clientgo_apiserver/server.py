@@ -23,22 +23,22 @@ from clientgo.internal.keywords import keywords_of
 from clientgo.meta.manifests import read_documents
 from clientgo.stop.lifecycle import Group
 from clientgo_apiserver.admission.namespaces import create_initial
-from clientgo_apiserver.api import Api
+from clientgo_apiserver.api.users import User
 from clientgo_apiserver.audit import AuditFile
 from clientgo_apiserver.bootstrap import create_cluster_objects
 from clientgo_apiserver.cluster.cluster import start_controllers
 from clientgo_apiserver.cluster.stages import Stage, read_stages
 from clientgo_apiserver.faults import NAME, Faults
+from clientgo_apiserver.handlers.dispatch import Api
 from clientgo_apiserver.serving.app import App
 from clientgo_apiserver.serving.certificates import ServingCertificates
+from clientgo_apiserver.serving.stepping import ClockScheduler
 from clientgo_apiserver.serving.watchdog import Watchdog
 from clientgo_apiserver.serving.wire import Connection, TlsConnection
 from clientgo_apiserver.state import Scheduler, ServerOptions, State
-from clientgo_apiserver.stepping import ClockScheduler
 from clientgo_apiserver.storage.sqlite import DataUnusable, SqliteJournal, load_or_store_random, write_backup
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Journal
-from clientgo_apiserver.users import User
 
 _BACKLOG = 2048
 _STOP_SECONDS = 5

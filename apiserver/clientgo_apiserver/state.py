@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.limits import LOOP_SECONDS, MAX_BODY_BYTES, MAX_EVENTS
+from clientgo_apiserver.api.limits import LOOP_SECONDS, MAX_BODY_BYTES, MAX_EVENTS
+from clientgo_apiserver.api.resources import Registry
+from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.api.users import User
+from clientgo_apiserver.http.webhookclient import ANY_SERVICE as ANY_SERVICE
+from clientgo_apiserver.http.webhookclient import WebhookClient
+from clientgo_apiserver.http.webhookclient import WebhookEndpoint as WebhookEndpoint
 from clientgo_apiserver.options import BundledOptions
 from clientgo_apiserver.registry.builtin import builtin_registry
-from clientgo_apiserver.resources import Registry
 from clientgo_apiserver.storage.containerfiles import ContainerFiles
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key
-from clientgo_apiserver.users import User
-from clientgo_apiserver.webhookclient import ANY_SERVICE as ANY_SERVICE
-from clientgo_apiserver.webhookclient import WebhookClient
-from clientgo_apiserver.webhookclient import WebhookEndpoint as WebhookEndpoint
 
 _RETRY_SECONDS = 0.5
 _TURNS = 10

@@ -3,8 +3,8 @@
 from typing import Any
 
 from apiserver.tests.inprocess import Kube
+from clientgo_apiserver.api.users import ADMIN, User, authenticated
 from clientgo_apiserver.state import ServerOptions
-from clientgo_apiserver.users import ADMIN, User, authenticated
 
 Object = dict[str, Any]
 

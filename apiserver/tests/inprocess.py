@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from clientgo.testing.clock import FakeClock
-from clientgo_apiserver.api import Answer, Api
-from clientgo_apiserver.apiextensions.crdstatus import KEY as DEFINITION_KEY
+from clientgo_apiserver.crds.crdstatus import KEY as DEFINITION_KEY
+from clientgo_apiserver.handlers.dispatch import Answer, Api
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.http.messages import HTTPResponse
-from clientgo_apiserver.scheduling import ManualScheduler
 from clientgo_apiserver.server import build
+from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.stored import Journal
 

@@ -15,13 +15,13 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
 from clientgo.rest import Config
 from clientgo.testing.clock import FakeClock
+from clientgo_apiserver.api.status import internal_error
+from clientgo_apiserver.api.users import ADMIN, authenticated
 from clientgo_apiserver.audit import REVISION
 from clientgo_apiserver.cluster.kinds import DEPLOYMENTS
-from clientgo_apiserver.http.status import internal_error
-from clientgo_apiserver.scheduling import ManualScheduler
 from clientgo_apiserver.server import ApiServer, build
+from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
-from clientgo_apiserver.users import ADMIN, authenticated
 
 Event = dict[str, Any]
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, answer_of, deployment
 from clientgo.testing.clock import FakeClock
-from clientgo_apiserver.api import Api
+from clientgo_apiserver.api.status import internal_error
 from clientgo_apiserver.audit import REVISION
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.namespaces import NamespaceContents
-from clientgo_apiserver.http.status import internal_error
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.scheduling import ManualScheduler
+from clientgo_apiserver.handlers.dispatch import Api
 from clientgo_apiserver.server import build
+from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
 from tests.models.budget import examples
 

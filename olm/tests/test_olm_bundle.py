@@ -10,8 +10,8 @@ import yaml
 
 from clientgo.cli.names import CommandError
 from clientgo.errors import ConfigError
-from clientgo_apiserver.apiextensions.schema import schema_errors
-from clientgo_apiserver.apiextensions.structural import prune
+from clientgo_apiserver.crds.schema import schema_errors
+from clientgo_apiserver.crds.structural import prune
 from clientgo_olm.files import Channels, bundle_files, write
 from clientgo_olm.rendered import parse, render
 from clientgo_olm.serviceversion import Release, owned, words

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo_apiserver.apiextensions.schema import schema_errors
+from clientgo_apiserver.crds.schema import schema_errors
 from clientgo_olm.reading import Bundle, Finding, read
 from clientgo_olm.rules import MOST_BYTES, required
 from clientgo_olm.suites import SUITES

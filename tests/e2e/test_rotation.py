@@ -14,9 +14,9 @@ from clientgo.meta import ObjectMeta
 from clientgo.rest import Config
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
+from clientgo_apiserver.api.users import MASTERS, authenticated
 from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.server import ApiServer
-from clientgo_apiserver.users import MASTERS, authenticated
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.options import parse
 from controller.program import run

@@ -27,9 +27,9 @@ from clientgo.rest.retry import retry_for_response
 from clientgo.rest.watchstream import FrameSplitter, InvalidFrame
 from clientgo.serving.connection import Closed, Limits, ServingConnection
 from clientgo.serving.message import RejectedRequest
+from clientgo_apiserver.api.limits import MAX_DEPTH as SERVER_DEPTH
 from clientgo_apiserver.http.decode import parse_yaml
 from clientgo_apiserver.http.nesting import json_error
-from clientgo_apiserver.limits import MAX_DEPTH as SERVER_DEPTH
 from tests.fuzz.engine import Bug, Target
 from tests.fuzz.grammar import Grammar, repeated
 from tests.fuzz.sentences import sentence

@@ -6,9 +6,9 @@ from pathlib import Path
 from apiserver.tests.fuzzinputs import CREATABLE, FIELDS, PATCH_TYPES, PATCHED, outcome, with_objects
 from apiserver.tests.http.protobufs import envelope
 from apiserver.tests.inprocess import FOOS, Kube, foo
+from clientgo_apiserver.api.resources import Resource
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE, read_envelope
 from clientgo_apiserver.registry.builtin import builtin_resources
-from clientgo_apiserver.resources import Resource
 from tests.fuzz.engine import Target
 
 RESTART = 20_000

@@ -11,9 +11,9 @@ from clientgo.meta.objects import GroupVersionResource
 from clientgo.meta.quantities import InvalidQuantity, ParsedQuantity
 from clientgo.meta.selectors import SelectorError, parse_selector
 from clientgo.rest.request import Request, target_of
-from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.api.resources import Resource
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.registry.builtin import builtin_resources
-from clientgo_apiserver.resources import Resource
 from clientgo_apiserver.storage.selection import select
 from tests.fuzz.engine import Bug, Target
 from tests.fuzz.sentences import sentence

@@ -20,13 +20,13 @@ from clientgo.program.commandline import FlagParser, flag
 from clientgo.program.flags import seconds
 from clientgo.rest import kubeconfig
 from clientgo.tls import add_authorities
-from clientgo_apiserver.apiextensions.fieldpaths import find_field
-from clientgo_apiserver.formats import text_format
-from clientgo_apiserver.handlers.options import read_timeout
+from clientgo_apiserver.api.formats import text_format
+from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.crds.fieldpaths import find_field
 from clientgo_apiserver.http.decode import parse_yaml
 from clientgo_apiserver.http.messages import parse_query
 from clientgo_apiserver.http.nesting import json_error
-from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.http.options import read_timeout
 from clientgo_apiserver.registry.builtin import builtin_resources
 from clientgo_apiserver.registry.validation.workloads.cron import schedule_error
 from clientgo_apiserver.storage.selection import select

@@ -29,7 +29,7 @@ BUILT: Mapping[str, list[tuple[re.Pattern[Any], str]]] = {
         *((pattern, "sub") for pattern, _ in credentials._shapes()),
         *((credentials._finder(secret), "sub") for secret in ("a'\\\\b", "'a\\'", "\\a\\")),
     ],
-    "clientgo_apiserver/formats.py": [],  # addresses and UUIDs: counted characters
+    "clientgo_apiserver/api/formats.py": [],  # addresses and UUIDs: counted characters
     "clientgo/meta/shallow_json.py": [
         (pattern, "finditer" if name == "bracket" else "match")
         for name, pattern in vars(shallow_json._patterns()).items()

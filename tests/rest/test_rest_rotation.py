@@ -11,8 +11,8 @@ from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.connections.tls import REREAD_SECONDS
 from clientgo.testing.clock import FakeClock
+from clientgo_apiserver.api.users import User
 from clientgo_apiserver.server import ApiServer
-from clientgo_apiserver.users import User
 
 pytestmark = pytest.mark.integration
 

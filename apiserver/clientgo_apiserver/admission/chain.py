@@ -1,31 +1,16 @@
 """The admission chain: built-in plugins, policies and webhooks in the order of kube-apiserver.
 
-`admit` may change the object that is written, and `validate` may reject it; in between it is validated by its kind.
+`mutate` may change the object that is written, and `validate` may reject it; in between it is validated by its kind.
 Policies and webhooks see only the writes of clients, not those of the server's own controllers.
 """
 
-from dataclasses import replace
-
-from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.admission import webhooks
-from clientgo_apiserver.admission.defaulting import with_policy_defaults
 from clientgo_apiserver.admission.matching import MUTATING_POLICIES, VALIDATING_POLICIES
 from clientgo_apiserver.admission.plugins import check_policies
 from clientgo_apiserver.admission.quota import check_quota
-from clientgo_apiserver.handlers.writes import Write, decode_object, read_metadata
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
-
-
-async def admit(state: State, write: Write, operation: str, new: Object, old: Object | None) -> Object:
-    """Return a decoded object after mutating admission: the same one if nothing changes it (4xx, 500)."""
-    new = with_policy_defaults(state, write, new, old)
-    changed = await mutate(state, write, operation, new, old)
-    if changed is None or changed is new or same(changed, new):
-        return new
-    # Unknown fields that a webhook adds are dropped without a warning: the client did not send them.
-    silent = replace(write, validation="Ignore", unknown=[])
-    return decode_object(silent, {**changed, "metadata": read_metadata(silent, changed)}, old)
 
 
 async def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:

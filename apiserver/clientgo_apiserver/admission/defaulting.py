@@ -7,9 +7,9 @@ StorageObjectInUseProtection and TaintNodesByCondition; a class is looked up whe
 from collections.abc import Callable, Mapping
 
 from clientgo_apiserver.admission.limitranges import with_range_defaults
-from clientgo_apiserver.handlers.writes import Write
-from clientgo_apiserver.http.status import forbidden
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import forbidden
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 

@@ -7,17 +7,17 @@ from typing import Any, ParamSpec, TypeVar
 from clientgo_apiserver.admission.matching import Case
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.admission.namespaces import is_namespace
+from clientgo_apiserver.api.limits import CostLimitExceeded, OutOfBudget, cost_limit
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.users import User, service_account
 from clientgo_apiserver.auth.authorization import Attributes, decide
 from clientgo_apiserver.cel.admission import BOOL, AdmissionScope, ComposedVariables, compile_condition, namespace_value
 from clientgo_apiserver.cel.environment import InvalidExpression
 from clientgo_apiserver.cel.functions.authorization import AuthorizerValue
 from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.cel.values import CelError
-from clientgo_apiserver.handlers.writes import Write
-from clientgo_apiserver.limits import CostLimitExceeded, OutOfBudget, cost_limit
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
-from clientgo_apiserver.users import User, service_account
 
 Values = dict[str, Any]
 P = ParamSpec("P")

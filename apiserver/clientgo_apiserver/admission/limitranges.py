@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from clientgo.meta.quantities import ParsedQuantity
-from clientgo_apiserver.handlers.writes import Write
-from clientgo_apiserver.http.status import forbidden
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import forbidden
 from clientgo_apiserver.registry.defaults.pods import amounts, pod_amounts, quality_of_service
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 

@@ -6,11 +6,11 @@ from typing import Any
 from clientgo.meta.apply.fieldsets import MergeRules, items
 from clientgo.meta.patches import PatchError, jsonpatch
 from clientgo_apiserver.admission.expressions import PolicyError
+from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.cel.functions.operators import OPERATORS
 from clientgo_apiserver.cel.values import StructValue
 from clientgo_apiserver.gotypes.typedvalues import typed_errors
-from clientgo_apiserver.handlers.patches import rules_of
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.registry.mergerules import rules_of
 
 
 def applied(resource: Resource, live: Object, patch: StructValue) -> Object:

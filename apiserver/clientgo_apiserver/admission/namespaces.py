@@ -2,9 +2,9 @@
 
 import uuid
 
-from clientgo_apiserver.http.status import Cause, forbidden, not_found
-from clientgo_apiserver.registry.metadata import timestamp
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import Cause, forbidden, not_found
+from clientgo_apiserver.gotypes.metadata import timestamp
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 

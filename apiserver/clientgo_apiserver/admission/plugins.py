@@ -10,20 +10,20 @@ from fractions import Fraction
 
 from clientgo_apiserver.admission import podsecurity
 from clientgo_apiserver.admission.defaulting import PRIORITY_CLASSES, STORAGE_CLASSES
+from clientgo_apiserver.admission.escalation import check_escalation
 from clientgo_apiserver.admission.limitranges import check_ranges
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import forbidden
 from clientgo_apiserver.auth.authorization import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     ROLE_BINDINGS,
     ROLES,
     Attributes,
-    check_escalation,
     decide,
 )
-from clientgo_apiserver.handlers.writes import Write
-from clientgo_apiserver.http.status import forbidden
 from clientgo_apiserver.registry.defaults.pods import amounts
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 

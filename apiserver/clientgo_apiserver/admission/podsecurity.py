@@ -11,9 +11,9 @@ from typing import Any
 
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.admission.podsecuritychecks import CheckResult, described, violations
-from clientgo_apiserver.handlers.writes import Write
-from clientgo_apiserver.http.status import Cause, forbidden, invalid, invalid_value
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, forbidden, invalid, invalid_value
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 
 _PREFIX = "pod-security.kubernetes.io/"

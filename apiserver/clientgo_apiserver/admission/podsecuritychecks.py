@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.resources import Object
 
 CheckResult = tuple[str, str]
 Check = Callable[[Object, Object], CheckResult | None]

@@ -29,14 +29,14 @@ from clientgo_apiserver.admission.matching import (
     selected,
 )
 from clientgo_apiserver.admission.mutations import applied, json_patched
+from clientgo_apiserver.api.limits import CONDITIONS_COST, MAX_MESSAGE_BYTES, RULES_COST
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import ApiFailure, details_of
 from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING, AdmissionScope
 from clientgo_apiserver.cel.types import ExprType
-from clientgo_apiserver.handlers.writes import Write
-from clientgo_apiserver.http.status import ApiFailure, details_of
 from clientgo_apiserver.http.steps import run_rules
-from clientgo_apiserver.limits import CONDITIONS_COST, MAX_MESSAGE_BYTES, RULES_COST
 from clientgo_apiserver.registry.validation.expressions import composed_variables
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key

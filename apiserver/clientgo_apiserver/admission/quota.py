@@ -11,10 +11,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from clientgo.meta.quantities import ParsedQuantity, total
-from clientgo_apiserver.handlers.writes import Write
-from clientgo_apiserver.http.status import forbidden
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import forbidden
 from clientgo_apiserver.registry.defaults.pods import amounts, pod_amounts
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key

@@ -12,25 +12,18 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.jsonvalues import same
-from clientgo_apiserver.admission.matching import (
-    GROUP,
-    Case,
-    admission_request,
-    converted,
-    matched_resource,
-    selected,
-)
-from clientgo_apiserver.handlers.patches import decoded_operations, json_patch
-from clientgo_apiserver.handlers.writes import Write
+from clientgo_apiserver.admission.matching import GROUP, Case, admission_request, converted, matched_resource, selected
+from clientgo_apiserver.api.limits import CONDITIONS_COST
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import ApiFailure, bad_request, forbidden, internal_error
 from clientgo_apiserver.http.decode import parse_json
+from clientgo_apiserver.http.jsonpatch import decoded_operations, json_patch
 from clientgo_apiserver.http.nesting import value_error
-from clientgo_apiserver.http.status import ApiFailure, bad_request, forbidden, internal_error
 from clientgo_apiserver.http.steps import run_rules
-from clientgo_apiserver.limits import CONDITIONS_COST
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.http.webhookclient import CallFailed, ReviewStatus, concurrently, endpoint_of
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
-from clientgo_apiserver.webhookclient import CallFailed, ReviewStatus, concurrently, endpoint_of
 
 MUTATING: Key = (GROUP, "mutatingwebhookconfigurations")
 VALIDATING: Key = (GROUP, "validatingwebhookconfigurations")

@@ -9,12 +9,8 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from clientgo.internal.hosts import parse_ip
-from clientgo_apiserver.auth.authorization import Attributes, authorize, decide
-from clientgo_apiserver.auth.serviceaccounts import ISSUER, token_user
-from clientgo_apiserver.http.messages import REPEATED, HTTPRequest, cached
-from clientgo_apiserver.http.status import ApiFailure, bad_request, quoted, unauthorized
-from clientgo_apiserver.state import State
-from clientgo_apiserver.users import (
+from clientgo_apiserver.api.status import ApiFailure, bad_request, quoted, unauthorized
+from clientgo_apiserver.api.users import (
     ANONYMOUS,
     AUTHENTICATED,
     MASTERS,
@@ -23,6 +19,10 @@ from clientgo_apiserver.users import (
     User,
     service_account_name,
 )
+from clientgo_apiserver.auth.authorization import Attributes, authorize, decide
+from clientgo_apiserver.auth.serviceaccounts import ISSUER, token_user
+from clientgo_apiserver.http.messages import REPEATED, HTTPRequest, cached
+from clientgo_apiserver.state import State
 
 _PREFIX = "impersonate-"
 _EXTRA = "impersonate-extra-"

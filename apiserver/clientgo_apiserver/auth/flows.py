@@ -2,9 +2,9 @@
 
 from functools import lru_cache
 
+from clientgo_apiserver.api.users import AUTHENTICATED, MASTERS, SERVICE_ACCOUNTS, User
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
-from clientgo_apiserver.users import AUTHENTICATED, MASTERS, SERVICE_ACCOUNTS, User
 
 GROUP = "flowcontrol.apiserver.k8s.io"
 _SCHEMAS: Key = (GROUP, "flowschemas")

@@ -10,11 +10,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from clientgo_apiserver.http.status import bad_request, conflict, invalid, invalid_value, not_found
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import bad_request, conflict, invalid, invalid_value, not_found
+from clientgo_apiserver.api.users import User, service_account
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
-from clientgo_apiserver.users import User, service_account
 
 KEY: Key = ("", "serviceaccounts")
 ISSUER = "https://kubernetes.default.svc"

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from clientgo_apiserver.api.limits import AUTHORIZATION_CHECK_COST, FORMAT_PATTERN_SIZE, FORMAT_TEXT_SIZE, MAX_UINT64
 from clientgo_apiserver.cel.syntax import LiteralNode, SyntaxNode
 from clientgo_apiserver.cel.types import ExprType
-from clientgo_apiserver.limits import AUTHORIZATION_CHECK_COST, FORMAT_PATTERN_SIZE, FORMAT_TEXT_SIZE, MAX_UINT64
 
 TRAVERSAL = 0.1
 """Cost of a character that is read once."""

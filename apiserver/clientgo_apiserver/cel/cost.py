@@ -3,16 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from clientgo_apiserver.cel.callcosts import (
-    CALLS,
-    LIST,
-    ONE,
-    UNKNOWN,
-    ZERO,
-    Argument,
-    CostEstimate,
-    fixed,
-)
+from clientgo_apiserver.api.limits import MAX_UINT64
+from clientgo_apiserver.cel.callcosts import CALLS, LIST, ONE, UNKNOWN, ZERO, Argument, CostEstimate, fixed
 from clientgo_apiserver.cel.checker import CheckedExpression
 from clientgo_apiserver.cel.environment import Sizes
 from clientgo_apiserver.cel.syntax import (
@@ -29,7 +21,6 @@ from clientgo_apiserver.cel.syntax import (
     children,
 )
 from clientgo_apiserver.cel.types import SCALARS, unwrapped
-from clientgo_apiserver.limits import MAX_UINT64
 
 _MAP, _STRUCT = 30, 40
 

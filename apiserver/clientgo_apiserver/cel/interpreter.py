@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
+from clientgo_apiserver.api.limits import AUTHORIZATION_CHECK_COST, Meter
 from clientgo_apiserver.cel.callcosts import CALLS, Argument, fixed
 from clientgo_apiserver.cel.checker import CheckedExpression, functions, type_named
 from clientgo_apiserver.cel.functions.kubernetes import FUNCTIONS
@@ -22,13 +23,7 @@ from clientgo_apiserver.cel.syntax import (
     keyword_field,
 )
 from clientgo_apiserver.cel.types import ExprType
-from clientgo_apiserver.cel.values import (
-    CelError,
-    OptionalValue,
-    StructValue,
-    kind_of,
-)
-from clientgo_apiserver.limits import AUTHORIZATION_CHECK_COST, Meter
+from clientgo_apiserver.cel.values import CelError, OptionalValue, StructValue, kind_of
 
 Scope = dict[str, Any]
 Evaluator = Callable[[Scope], Any]

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from clientgo_apiserver.api.limits import MAX_EXPRESSION_DEPTH
 from clientgo_apiserver.cel.macros import MACROS
 from clientgo_apiserver.cel.syntax import (
     CallNode,
@@ -19,7 +20,6 @@ from clientgo_apiserver.cel.syntax import (
     SyntaxNode,
     UInt,
 )
-from clientgo_apiserver.limits import MAX_EXPRESSION_DEPTH
 
 _TOKEN = re.compile(
     r"""(?P<space>(?:\s|//[^\n]*(?:\n|\Z))+)

@@ -1,8 +1,8 @@
 """Controller of aggregated roles, such as `admin`, `edit` and `view`."""
 
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.auth.authorization import CLUSTER_ROLES
 from clientgo_apiserver.cluster.base import InternalController
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key
 

@@ -6,8 +6,8 @@ on a cluster whose server cannot be reached. Local API services are available on
 
 from collections.abc import Iterable, Iterator
 
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, condition_of, other_conditions
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key
 
 API_SERVICES: Key = ("apiregistration.k8s.io", "apiservices")

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from clientgo.log import get_logger
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.metadata import mark_deleted, timestamp
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.cluster.internal import Internal
+from clientgo_apiserver.gotypes.metadata import mark_deleted, timestamp
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 

@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.kinds import DEPLOYMENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from clientgo_apiserver.cluster.owned import controller_of, topmost_controller
 from clientgo_apiserver.cluster.podcontrol import FINISHED, is_ready, phase_of, seconds_of
 from clientgo_apiserver.cluster.rollout import resolve, wanted_replicas
 from clientgo_apiserver.cluster.selectorindex import LabelIndex, SelectorIndex
 from clientgo_apiserver.handlers.scale import scale_of
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import label_selector, selects
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from clientgo_apiserver.api import Api
 from clientgo_apiserver.cluster.aggregation import AggregationController
 from clientgo_apiserver.cluster.availability import AvailabilityController
 from clientgo_apiserver.cluster.budgets import DisruptionController
@@ -13,6 +12,7 @@ from clientgo_apiserver.cluster.deployments import DeploymentController
 from clientgo_apiserver.cluster.endpoints import EndpointsController
 from clientgo_apiserver.cluster.events import EventExpiry
 from clientgo_apiserver.cluster.garbagecollector import GarbageCollector
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.jobs import JobController
 from clientgo_apiserver.cluster.kubelet import KubeletSimulation
 from clientgo_apiserver.cluster.namespaces import NamespaceContents, NamespaceController
@@ -24,7 +24,7 @@ from clientgo_apiserver.cluster.replicasets import ReplicaSetController, Replica
 from clientgo_apiserver.cluster.scheduler import SchedulerSimulation
 from clientgo_apiserver.cluster.stages import Stage, StageController
 from clientgo_apiserver.cluster.statefulsets import StatefulSetController
-from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.handlers.dispatch import Api
 
 NODE_COUNT = 3
 """Nodes of a simulated cluster."""

@@ -1,13 +1,13 @@
 """CronJobs: a Job at each time of the schedule."""
 
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import controller_reference, is_deleting
 from clientgo_apiserver.cluster.cronschedule import latest_time, local_time, times_after
 from clientgo_apiserver.cluster.jobconditions import end_of
 from clientgo_apiserver.cluster.kinds import JOBS
 from clientgo_apiserver.cluster.podcontrol import WorkloadController, seconds_of
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.registry.metadata import rfc3339
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.gotypes.metadata import rfc3339
 from clientgo_apiserver.storage.stored import Key, name_of
 
 CRON_JOBS: Key = ("batch", "cronjobs")

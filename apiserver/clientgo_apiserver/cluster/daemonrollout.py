@@ -7,11 +7,11 @@ With `maxSurge`, up to that many nodes run a new pod beside the old one, which e
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import is_deleting
 from clientgo_apiserver.cluster.podcontrol import FINISHED, available_at, is_ready, phase_of
 from clientgo_apiserver.cluster.revisions import hash_of
 from clientgo_apiserver.cluster.rollout import resolve
-from clientgo_apiserver.resources import Object
 
 
 class DaemonPlan(NamedTuple):

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from functools import partial
 
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import is_deleting
 from clientgo_apiserver.cluster.daemonrollout import DaemonRollout, pods_by_node
 from clientgo_apiserver.cluster.kinds import DAEMON_SETS, NODES, PODS
 from clientgo_apiserver.cluster.placement import matches_node, tolerates
 from clientgo_apiserver.cluster.podcontrol import BURST, split_available
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 _TOLERATED = {

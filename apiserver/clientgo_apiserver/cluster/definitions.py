@@ -7,19 +7,13 @@ it must on a real cluster, waits one turn of the loop.
 from collections.abc import Iterable
 
 from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update
-from clientgo_apiserver.apiextensions.conversion import converter_of
-from clientgo_apiserver.apiextensions.crdschema import served_resources
-from clientgo_apiserver.apiextensions.crdstatus import (
-    FINALIZER,
-    KEY,
-    accepted_names,
-    approval_condition,
-    merged_conditions,
-)
+from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.cluster.base import InternalController, conditions_of, is_deleting
+from clientgo_apiserver.cluster.internal import Internal
+from clientgo_apiserver.crds.conversion import converter_of
+from clientgo_apiserver.crds.crdschema import served_resources
+from clientgo_apiserver.crds.crdstatus import FINALIZER, KEY, accepted_names, approval_condition, merged_conditions
 from clientgo_apiserver.gotypes.structs import rules_of_kind
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.storage.stored import Key
 
 _VERSION = "apiextensions.k8s.io/v1"

@@ -7,6 +7,8 @@ A template has one ReplicaSet; a rolling update moves replicas from the earlier 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import annotation, condition_of, conditions_of, is_deleting, other_conditions
 from clientgo_apiserver.cluster.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 from clientgo_apiserver.cluster.owned import controller_of
@@ -34,8 +36,6 @@ from clientgo_apiserver.cluster.rollout import (
     template_hash,
     wanted_replicas,
 )
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 _DEADLINE_SECONDS = 600.0  # apps/v1's progressDeadlineSeconds

@@ -4,12 +4,12 @@ import ipaddress
 from collections.abc import Iterable
 from typing import Any
 
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, annotation, controller_reference, is_deleting
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.kinds import NODES, PODS
 from clientgo_apiserver.cluster.podcontrol import FINISHED, is_ready, phase_of
 from clientgo_apiserver.cluster.selectorindex import SelectorIndex
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
 SERVICES: Key = ("", "services")

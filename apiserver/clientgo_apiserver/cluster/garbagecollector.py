@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo.log import get_logger
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import InternalController, is_deleting
 from clientgo_apiserver.cluster.events import EVENTS, ComponentEvents
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.storage.stored import Key
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"

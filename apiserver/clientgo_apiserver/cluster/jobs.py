@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import condition_of, conditions_of, is_deleting
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.jobconditions import (
     FAILURE,
     RESUMED,
@@ -50,9 +52,7 @@ from clientgo_apiserver.cluster.podcontrol import (
     seconds_of,
 )
 from clientgo_apiserver.cluster.podcontrol import is_ready as is_pod_ready
-from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.jobindexes import IndexSet
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 _SETTLED = 20  # pods that one sync counts: each is written

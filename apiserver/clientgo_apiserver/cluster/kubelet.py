@@ -21,8 +21,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, annotation, condition_of, conditions_of, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.kinds import (
     AVAILABLE,
     DAEMON_SETS,
@@ -38,8 +40,6 @@ from clientgo_apiserver.cluster.kinds import (
 from clientgo_apiserver.cluster.nodes import readiness
 from clientgo_apiserver.cluster.owned import controller_of, workload_of
 from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, name_of
 

@@ -11,11 +11,11 @@ from functools import partial
 
 from clientgo_apiserver.admission.namespaces import FINALIZER
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.kinds import NODES, PODS
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.metadata import mark_deleted
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.gotypes.metadata import mark_deleted
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
 _ACCOUNTS: Key = ("", "serviceaccounts")

@@ -8,6 +8,7 @@ Every Node is simulated, also those that clients create. One with the annotation
 from functools import partial
 
 from clientgo.version import KUBERNETES
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import (
     InternalController,
     annotation,
@@ -16,12 +17,11 @@ from clientgo_apiserver.cluster.base import (
     is_deleting,
     other_conditions,
 )
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.kinds import NODES, PODS
 from clientgo_apiserver.cluster.placement import tolerates_taint
 from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of
 from clientgo_apiserver.handlers.podactions import with_condition
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, name_of
 

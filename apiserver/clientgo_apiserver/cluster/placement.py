@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.resources import Object
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import is_deleting
 from clientgo_apiserver.cluster.placement import matches_node
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
+from clientgo_apiserver.api.limits import MAX_WAITING_PODS
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import (
     InternalController,
     annotation,
@@ -18,12 +21,9 @@ from clientgo_apiserver.cluster.base import (
     is_deleting,
 )
 from clientgo_apiserver.cluster.events import ComponentEvents
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.kinds import PODS
 from clientgo_apiserver.cluster.owned import Owned, controller_of
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.limits import MAX_WAITING_PODS
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key, name_of

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from clientgo_apiserver.admission.defaulting import PV_PROTECTION, PVC_PROTECTION, VAC_PROTECTION
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.kinds import PODS
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
 _CLAIMS: Key = ("", "persistentvolumeclaims")

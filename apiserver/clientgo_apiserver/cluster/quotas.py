@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from clientgo_apiserver.admission.quota import CHANGEABLE, usage
 from clientgo_apiserver.admission.quota import KEY as QUOTAS
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key
 
 

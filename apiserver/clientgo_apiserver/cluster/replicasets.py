@@ -4,6 +4,8 @@ from collections import Counter
 from functools import partial
 from itertools import repeat
 
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import condition_of, is_deleting, other_conditions
 from clientgo_apiserver.cluster.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
 from clientgo_apiserver.cluster.owned import controller_of
@@ -17,8 +19,6 @@ from clientgo_apiserver.cluster.podcontrol import (
     split_available,
 )
 from clientgo_apiserver.cluster.rollout import wanted_replicas
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import name_of
 

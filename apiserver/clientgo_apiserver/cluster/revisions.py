@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import controller_reference, is_deleting
 from clientgo_apiserver.cluster.podcontrol import WorkloadController
 from clientgo_apiserver.cluster.rollout import DEFAULT_HISTORY, template_hash
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 REVISIONS: Key = ("apps", "controllerrevisions")

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
+from clientgo_apiserver.api.names import SUFFIX_ALPHABET
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import annotation, controller_reference
-from clientgo_apiserver.names import SUFFIX_ALPHABET
-from clientgo_apiserver.resources import Object
 
 HASH_LABEL = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"

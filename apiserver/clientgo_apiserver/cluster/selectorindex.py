@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.storage.stored import Name
 
 Label = tuple[str, str, str]  # namespace, key, value

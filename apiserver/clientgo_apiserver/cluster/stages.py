@@ -31,10 +31,10 @@ from typing import Any
 from clientgo.errors import ConfigError
 from clientgo.log import get_logger
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.jqpaths import values_at
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, name_of
 

@@ -10,18 +10,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import controller_reference, is_deleting
 from clientgo_apiserver.cluster.kinds import PODS, STATEFUL_SETS
-from clientgo_apiserver.cluster.podcontrol import (
-    BURST,
-    FINISHED,
-    available_at,
-    phase_of,
-    split_available,
-)
+from clientgo_apiserver.cluster.podcontrol import BURST, FINISHED, available_at, phase_of, split_available
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
 from clientgo_apiserver.cluster.rollout import wanted_replicas
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 NAME_LABEL = "statefulset.kubernetes.io/pod-name"

@@ -10,9 +10,9 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from clientgo.internal.gotext import json_number
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
 from clientgo_apiserver.gotypes.scalars import DecodeError, Mistyped, base64_value, int_or_string, quantity, time_in
-from clientgo_apiserver.resources import Object
 
 Convert = Callable[[Any, list[str]], Any]
 """Decodes a value; appends the paths of unknown fields."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from clientgo.errors import Restorable
 from clientgo.meta.quantities import InvalidQuantity, as_text, canonical
-from clientgo_apiserver.gotext import QUANTITY_ERRORS, json_type
+from clientgo_apiserver.api.gotext import QUANTITY_ERRORS, json_type
 
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII)
 _LAYOUTS = ("2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.000000Z07:00")

@@ -5,8 +5,9 @@ Go writes the fields of a built-in kind in the order of its struct, and custom r
 
 import json
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache, partial
+from operator import is_
 from typing import Any, Optional
 
 import msgspec
@@ -15,9 +16,9 @@ from msgspec.structs import replace
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, rule_of
 from clientgo.meta.patches import UnmergeablePatch
+from clientgo_apiserver.api.largejson import decode_large
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
-from clientgo_apiserver.largejson import decode_large
-from clientgo_apiserver.resources import Object
 
 OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
 """Messages whose JSON is not an object of their fields."""
@@ -137,6 +138,21 @@ def members(message: Message) -> Iterable[ProtobufField]:
             yield field
         elif field.message is not None:
             yield from members(field.message)
+
+
+def over_items(field: ProtobufField, convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return the conversion of a field's value by that of each item; a value of which nothing changes is kept."""
+    if not (field.repeated or field.mapped):
+        return convert
+
+    def converted(value: Any) -> Any:
+        if field.repeated:
+            items = [*map(convert, value)]
+            return value if all(map(is_, items, value)) else items
+        entries = {key: convert(item) for key, item in value.items()}
+        return value if all(map(is_, entries.values(), value.values())) else entries
+
+    return converted
 
 
 @cache

@@ -9,15 +9,15 @@ unknown container, a pod without a node, no endpoints.
 from typing import Any
 
 from clientgo.internal.hosts import parse_ip
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import ApiFailure, bad_request, invalid, invalid_value, not_found
 from clientgo_apiserver.handlers import containers
 from clientgo_apiserver.handlers.forwarding import forward, read_ports
-from clientgo_apiserver.handlers.options import read_number
 from clientgo_apiserver.handlers.reading import get
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse
-from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, not_found
+from clientgo_apiserver.http.options import read_number
 from clientgo_apiserver.http.upgrades import Upgrade, reject_spdy
 from clientgo_apiserver.printers.values import dig
-from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 
 CONNECTED = ("attach", "exec", "log", "portforward", "proxy")

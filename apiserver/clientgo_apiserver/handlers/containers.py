@@ -24,9 +24,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from clientgo.meta.yamlio import read_document
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import bad_request
 from clientgo_apiserver.handlers.containertar import FileCommand, file_command
 from clientgo_apiserver.http.messages import HTTPRequest, json_response
-from clientgo_apiserver.http.status import bad_request
 from clientgo_apiserver.http.upgrades import (
     CLOSE,
     ERROR,
@@ -40,7 +41,6 @@ from clientgo_apiserver.http.upgrades import (
     choose_protocol,
 )
 from clientgo_apiserver.printers.values import dig
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 
 EXEC = "simulation.clientgo.dev/exec"

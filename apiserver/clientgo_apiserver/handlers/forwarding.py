@@ -11,12 +11,12 @@ from functools import partial
 
 import msgspec
 
-from clientgo_apiserver.gotext import parse_uint
+from clientgo_apiserver.api.gotext import parse_uint
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import bad_request
 from clientgo_apiserver.handlers.containers import read_annotation
 from clientgo_apiserver.http.messages import HTTPRequest
-from clientgo_apiserver.http.status import bad_request
 from clientgo_apiserver.http.upgrades import BASE64, PIECE, V4, SocketChannels, Upgrade, choose_protocol
-from clientgo_apiserver.resources import Object
 
 PORTS = "simulation.clientgo.dev/ports"
 _ECHO, _REFUSE = "echo", "refuse"

@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from clientgo.version import KUBERNETES
+from clientgo_apiserver.api.datafiles import read_sections
+from clientgo_apiserver.api.status import PageNotFound
 from clientgo_apiserver.auth.serviceaccounts import ISSUER
-from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.handlers.zpages import Z_PAGES, z_page
 from clientgo_apiserver.http.messages import (
     JSON,
@@ -20,7 +21,6 @@ from clientgo_apiserver.http.messages import (
     text_response,
 )
 from clientgo_apiserver.http.rendering import indent
-from clientgo_apiserver.http.status import PageNotFound
 from clientgo_apiserver.registry import discovery, openapi
 from clientgo_apiserver.state import State
 

@@ -5,25 +5,19 @@ from dataclasses import replace
 import msgspec
 
 from clientgo_apiserver.admission import chain
-from clientgo_apiserver.handlers.deletion import delete, read_delete_options
-from clientgo_apiserver.handlers.pipeline import UpdatedObject, precondition_failed, update
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, forbidden, not_supported, required
+from clientgo_apiserver.gotypes.metadata import timestamp
 from clientgo_apiserver.handlers.reading import get
-from clientgo_apiserver.handlers.writes import Write, check_types, read_metadata
 from clientgo_apiserver.http.decode import read_object
-from clientgo_apiserver.http.status import (
-    ApiFailure,
-    bad_request,
-    conflict,
-    forbidden,
-    not_supported,
-    required,
-)
 from clientgo_apiserver.printers.values import dig
-from clientgo_apiserver.registry.metadata import timestamp
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key
+from clientgo_apiserver.writes.decoding import check_types, precondition_failed, read_metadata
+from clientgo_apiserver.writes.deletion import delete, read_delete_options
+from clientgo_apiserver.writes.pipeline import UpdatedObject, update
 
 _PODS: Key = ("", "pods")
 _BUDGETS: Key = ("policy", "poddisruptionbudgets")

@@ -8,14 +8,14 @@ from itertools import islice
 
 import msgspec
 
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import ApiFailure, bad_request, expired, not_found
 from clientgo_apiserver.handlers import tables
-from clientgo_apiserver.handlers.options import read_number, read_version
 from clientgo_apiserver.http.gojson import explain
 from clientgo_apiserver.http.messages import Form, HTTPRequest, HTTPResponse, Query
-from clientgo_apiserver.http.status import ApiFailure, bad_request, expired, not_found
+from clientgo_apiserver.http.options import read_number, read_version
 from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.registry.views import served
-from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import SelectionPredicate
 from clientgo_apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, Name, Window

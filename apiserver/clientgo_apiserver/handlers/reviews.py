@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import bad_request, invalid, invalid_value
+from clientgo_apiserver.api.users import User
 from clientgo_apiserver.auth.authentication import user_of_token
 from clientgo_apiserver.auth.authorization import Attributes, Rules, decide
 from clientgo_apiserver.auth.serviceaccounts import ISSUER, matching_audiences, token_audiences
+from clientgo_apiserver.gotypes.metadata import timestamp
 from clientgo_apiserver.gotypes.structs import in_order, metadata_in_order
-from clientgo_apiserver.http.status import bad_request, invalid, invalid_value
-from clientgo_apiserver.registry.metadata import timestamp
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
-from clientgo_apiserver.users import User
 
 KEYS: tuple[Key, ...] = (
     ("authentication.k8s.io", "selfsubjectreviews"),

@@ -7,20 +7,21 @@ import msgspec
 from clientgo.meta.apply.managedfields import after_scale
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.scheme import ScaleSubresource
+from clientgo_apiserver.api.resources import SCALE, Object, Resource
+from clientgo_apiserver.api.status import bad_request, invalid, invalid_value, modified
 from clientgo_apiserver.gotypes.decoding import decode, message_of
+from clientgo_apiserver.gotypes.metadata import normalize
 from clientgo_apiserver.gotypes.scalars import DecodeError
-from clientgo_apiserver.handlers.patching import APPLY_PATCH, merged, patched_object, read_configuration, read_patch
-from clientgo_apiserver.handlers.pipeline import UpdatedObject, update
 from clientgo_apiserver.handlers.reading import get
-from clientgo_apiserver.handlers.writes import Write, check_name
 from clientgo_apiserver.http.decode import media_type, read_object
-from clientgo_apiserver.http.status import bad_request, invalid, invalid_value, modified
 from clientgo_apiserver.printers.values import dig
-from clientgo_apiserver.registry.metadata import normalize
 from clientgo_apiserver.registry.views import from_storage
-from clientgo_apiserver.resources import SCALE, Object, Resource
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import label_selector
+from clientgo_apiserver.writes.decoding import check_name
+from clientgo_apiserver.writes.patching import APPLY_PATCH, merged, patched_object, read_configuration, read_patch
+from clientgo_apiserver.writes.pipeline import UpdatedObject, update
 
 
 def scale_of(paths: ScaleSubresource, obj: Object) -> Object:

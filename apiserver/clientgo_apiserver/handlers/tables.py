@@ -14,12 +14,12 @@ from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.internal.gotext import go_float, json_number
 from clientgo.meta import jsonpath
 from clientgo.meta.scheme import Column
+from clientgo_apiserver.api.resources import Resource
+from clientgo_apiserver.api.status import bad_request
 from clientgo_apiserver.gotypes.structs import metadata_in_order
-from clientgo_apiserver.http.status import bad_request
 from clientgo_apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, Printer, printer_of
 from clientgo_apiserver.printers.values import INVALID, moment_of, since
 from clientgo_apiserver.registry.defaults.kinds import TEMPLATE_GENERATION
-from clientgo_apiserver.resources import Resource
 
 META_VERSION = "meta.k8s.io/v1"
 INCLUDES = ("None", "Metadata", "Object")

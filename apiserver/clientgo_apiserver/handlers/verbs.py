@@ -3,42 +3,35 @@
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import not_acceptable
 from clientgo_apiserver.auth import serviceaccounts
 from clientgo_apiserver.handlers import podactions, reviews
 from clientgo_apiserver.handlers.connect import CONNECTED, connect
-from clientgo_apiserver.handlers.deletion import ParsedDeleteOptions, delete, delete_collection, read_delete_options
-from clientgo_apiserver.handlers.options import check_list_options
-from clientgo_apiserver.handlers.patching import check_patch_type
-from clientgo_apiserver.handlers.pipeline import create, patch, put, require_create
-from clientgo_apiserver.handlers.reading import (
-    get,
-    list_objects,
-    list_response,
-    read_page,
-    render,
-    select_page,
-)
+from clientgo_apiserver.handlers.reading import get, list_objects, list_response, read_page, render, select_page
 from clientgo_apiserver.handlers.scale import read_scale, write_scale
 from clientgo_apiserver.handlers.watching import ConvertingWatch, WatchServer
-from clientgo_apiserver.handlers.writes import (
-    Write,
+from clientgo_apiserver.http.decode import check_object, read_body, read_object
+from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
+from clientgo_apiserver.http.options import check_list_options
+from clientgo_apiserver.http.steps import run_step
+from clientgo_apiserver.http.upgrades import SUBRESOURCES, Upgrade
+from clientgo_apiserver.registry.strategies.warnings import ORPHANED_PODS
+from clientgo_apiserver.registry.views import served, shown_entry
+from clientgo_apiserver.registry.write import Write
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.selection import SelectionPredicate, select
+from clientgo_apiserver.storage.stored import Key, name_of
+from clientgo_apiserver.writes.decoding import (
     check_types,
     managed_fields,
     read_metadata,
     read_write,
     with_managed_fields,
 )
-from clientgo_apiserver.http.decode import check_object, read_body, read_object
-from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
-from clientgo_apiserver.http.status import not_acceptable
-from clientgo_apiserver.http.steps import run_step
-from clientgo_apiserver.http.upgrades import SUBRESOURCES, Upgrade
-from clientgo_apiserver.registry.strategies.warnings import ORPHANED_PODS
-from clientgo_apiserver.registry.views import served, shown_entry
-from clientgo_apiserver.resources import Object, Resource
-from clientgo_apiserver.state import State
-from clientgo_apiserver.storage.selection import SelectionPredicate, select
-from clientgo_apiserver.storage.stored import Key, name_of
+from clientgo_apiserver.writes.deletion import ParsedDeleteOptions, delete, delete_collection, read_delete_options
+from clientgo_apiserver.writes.patching import check_patch_type
+from clientgo_apiserver.writes.pipeline import create, patch, put, require_create
 
 _TOKEN = Resource(
     "authentication.k8s.io",

@@ -14,16 +14,16 @@ from typing import ClassVar
 import msgspec
 
 from clientgo.meta.listwatch import INITIAL_EVENTS_END
+from clientgo_apiserver.api.limits import LOOP_OBJECTS
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import ApiFailure, expired
 from clientgo_apiserver.gotypes.structs import in_order
-from clientgo_apiserver.handlers.options import read_number, read_version
 from clientgo_apiserver.handlers.reading import render
 from clientgo_apiserver.handlers.tables import check_include
 from clientgo_apiserver.http.messages import Form, Query
+from clientgo_apiserver.http.options import read_number, read_version
 from clientgo_apiserver.http.protobuf import zero_value
-from clientgo_apiserver.http.status import ApiFailure, expired
-from clientgo_apiserver.limits import LOOP_OBJECTS
 from clientgo_apiserver.registry.views import all_from_storage, shown_entry
-from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import SelectionPredicate
 from clientgo_apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, StorageEvent

@@ -8,10 +8,10 @@ from typing import Any
 
 from clientgo.program.commandline import flag_values
 from clientgo.version import KUBERNETES
+from clientgo_apiserver.api.status import PageNotFound, not_acceptable
+from clientgo_apiserver.gotypes.metadata import rfc3339
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, as_requested, json_response, text_response
 from clientgo_apiserver.http.rendering import indent
-from clientgo_apiserver.http.status import PageNotFound, not_acceptable
-from clientgo_apiserver.registry.metadata import rfc3339
 from clientgo_apiserver.state import State
 
 Z_PAGES = ("/flagz", "/statusz")

@@ -1,1 +1,1 @@
-"""HTTP: connections, TLS, request bodies, content negotiation, and errors as Status objects."""
+"""HTTP: requests and responses, their bodies and options, content negotiation, JSON patches, and calls of webhooks."""

@@ -10,16 +10,16 @@ import msgspec
 import yaml
 
 from clientgo.meta.yamlio import InvalidYAML, TooDeepYAML, TooLargeYAML, iterate_yaml
-from clientgo_apiserver.gotext import json_type
+from clientgo_apiserver.api.gotext import json_type
+from clientgo_apiserver.api.largejson import decode_large
+from clientgo_apiserver.api.limits import MAX_DEPTH, MAX_NODES
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import ApiFailure, bad_request, invalid, invalid_value, unsupported_media_type
 from clientgo_apiserver.gotypes.messages import find_message
 from clientgo_apiserver.http.gojson import explain, summarize
 from clientgo_apiserver.http.nesting import json_error
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo_apiserver.http.protobuf import decode, read_envelope
-from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, unsupported_media_type
-from clientgo_apiserver.largejson import decode_large
-from clientgo_apiserver.limits import MAX_DEPTH, MAX_NODES
-from clientgo_apiserver.resources import Object, Resource
 
 _JSON_TYPES = ("", "application/json")
 YAML_TYPES = ("application/yaml",)

@@ -13,10 +13,10 @@ import msgspec
 
 from clientgo.meta.jsonvalues import html_escaped
 from clientgo.meta.yamlio import to_yaml
-from clientgo_apiserver.http.status import ApiFailure, not_acceptable, unavailable_type
-from clientgo_apiserver.largejson import decode_fields, decode_items
-from clientgo_apiserver.limits import Budget
-from clientgo_apiserver.users import ANONYMOUS, User
+from clientgo_apiserver.api.largejson import decode_fields, decode_items
+from clientgo_apiserver.api.limits import Budget
+from clientgo_apiserver.api.status import ApiFailure, not_acceptable, unavailable_type
+from clientgo_apiserver.api.users import ANONYMOUS, User
 
 R = TypeVar("R")
 

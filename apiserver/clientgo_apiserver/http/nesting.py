@@ -11,7 +11,7 @@ import re
 from itertools import accumulate
 from typing import Any
 
-from clientgo_apiserver.limits import MAX_DEPTH
+from clientgo_apiserver.api.limits import MAX_DEPTH
 
 # Also without the closing quote: a search for one that is missing would begin again at each escaped quote.
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)

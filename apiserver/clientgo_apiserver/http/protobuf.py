@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from clientgo.internal.gotext import json_number
+from clientgo_apiserver.api.limits import MAX_DEPTH, MAX_NODES
 from clientgo_apiserver.gotypes.messages import BYTES, FIXED32, FIXED64, VARINT, Message, ProtobufField, find_message
 from clientgo_apiserver.http.nesting import json_error, value_error
-from clientgo_apiserver.limits import MAX_DEPTH, MAX_NODES
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 """The content type of these bodies."""

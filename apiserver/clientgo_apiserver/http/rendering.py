@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import msgspec
 
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.http.messages import JSON, HTTPRequest, HTTPResponse, negotiate
-from clientgo_apiserver.http.status import ApiFailure
 
 _TOOLS = ("curl", "Wget", "Mozilla/5.0")  # user agents of people
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))

@@ -12,8 +12,8 @@ from typing import ParamSpec, TypeVar
 
 from clientgo.internal.calloutcome import CallOutcome
 from clientgo.internal.collector import without_collection
+from clientgo_apiserver.api.limits import LOOP_BYTES, AllowanceUsed
 from clientgo_apiserver.http.messages import HTTPRequest
-from clientgo_apiserver.limits import LOOP_BYTES, AllowanceUsed
 
 P = ParamSpec("P")
 R = TypeVar("R")

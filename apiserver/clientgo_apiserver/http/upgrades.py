@@ -8,8 +8,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from clientgo_apiserver.api.status import bad_request
 from clientgo_apiserver.http.messages import HTTPRequest
-from clientgo_apiserver.http.status import bad_request
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
 CLOSE = 255

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.jsonvalues import html_escaped
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.resources import Object
 
 PREFIX = "autoscaling.alpha.kubernetes.io/"
 METRICS, BEHAVIOR, CURRENT, CONDITIONS = (

@@ -11,8 +11,8 @@ from operator import itemgetter
 
 from clientgo.meta.schema.gotypes import GoType, Section, TypeOptions, parse_options
 from clientgo.meta.scheme import ScaleSubresource
+from clientgo_apiserver.api.resources import ALL_VERBS, Registry, Resource, ServedSubresource
 from clientgo_apiserver.gotypes.table import sections
-from clientgo_apiserver.resources import ALL_VERBS, Registry, Resource, ServedSubresource
 
 _SINGULARS = {"endpoints": "endpoints"}
 _STORAGE_VERSIONS = {"autoscaling": "v2", "events.k8s.io": "v1"}

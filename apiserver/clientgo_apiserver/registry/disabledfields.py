@@ -5,28 +5,14 @@ keeps them. As most objects have none, they are looked for only where their type
 place.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache, cached_property
-from operator import is_
 from typing import Any
 
+from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.gotypes.decoding import is_struct, item_message
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
-from clientgo_apiserver.gotypes.structs import members
-from clientgo_apiserver.resources import Object, Resource
-
-_FIELDS: Mapping[str, tuple[str, ...]] = {
-    "CSIDriverSpec": ("preventPodSchedulingIfMissing",),  # VolumeLimitScaling
-    "Device": ("nodeAllocatableResourceMappings",),  # DRANodeAllocatableResources
-    "DeviceAttribute": ("bools", "ints", "strings", "versions"),  # DRAListTypeAttributes
-    "Lifecycle": ("stopSignal",),  # ContainerStopSignals
-    "PodSpec": ("schedulingGroup",),  # GenericWorkload
-    "PodStatus": ("nodeAllocatableResourceClaimStatuses",),  # DRANodeAllocatableResources
-    "RollingUpdateStatefulSetStrategy": ("maxUnavailable",),  # MaxUnavailableStatefulSet
-    "VolumeMountStatus": ("volumeStatus",),  # ImageVolumeWithDigest
-    "VolumeProjection": ("clusterTrustBundle", "podCertificate"),  # ClusterTrustBundleProjection, PodCertificateRequest
-}
-"""Go type → JSON fields of features that are disabled by default."""
+from clientgo_apiserver.gotypes.structs import members, over_items
 
 _OMITTED = "Lifecycle"
 """Type that is omitted if nothing else is left of it."""
@@ -67,7 +53,7 @@ class _Type:
 
     @cached_property
     def _disabled(self) -> tuple[str, ...]:
-        return _FIELDS.get(self._message.name, ())
+        return tuple(field.name for field in members(self._message) if "disabled" in field.row.options)
 
     @cached_property
     def _nested(self) -> tuple[tuple[str, Drop], ...]:
@@ -103,14 +89,6 @@ def _type(message: Message) -> _Type:
 
 def _of_values(field: ProtobufField, shape: _Type) -> Drop:
     """Return the removal from the value of a field."""
-    if not (field.repeated or field.mapped):
-        return (lambda value: shape.drop(value) or None) if field.type == _OMITTED else shape.drop
-
-    def drop(value: Any) -> Any:
-        if field.repeated:
-            items = [*map(shape.drop, value)]
-            return value if all(map(is_, items, value)) else items
-        entries = {key: shape.drop(item) for key, item in value.items()}
-        return value if all(map(is_, entries.values(), value.values())) else entries
-
-    return drop
+    if field.type == _OMITTED and not (field.repeated or field.mapped):
+        return lambda value: shape.drop(value) or None
+    return over_items(field, shape.drop)

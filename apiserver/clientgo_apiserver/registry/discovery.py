@@ -9,7 +9,7 @@ import base64
 import hashlib
 from typing import Any
 
-from clientgo_apiserver.resources import ALL_VERBS, Registry, Resource
+from clientgo_apiserver.api.resources import ALL_VERBS, Registry, Resource
 
 AGGREGATED_VERSIONS = ("v2",)
 """Supported versions of apidiscovery.k8s.io."""

@@ -15,7 +15,8 @@ import msgspec
 
 from clientgo.meta.schema.descriptions import descriptions_of
 from clientgo.version import KUBERNETES
-from clientgo_apiserver.apiextensions.embedded import EMBEDDED, has_embedded
+from clientgo_apiserver.api.resources import Registry, Resource
+from clientgo_apiserver.crds.embedded import EMBEDDED, has_embedded
 from clientgo_apiserver.gotypes.table import FILE
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.registry.openapi_paths import (
@@ -27,7 +28,6 @@ from clientgo_apiserver.registry.openapi_paths import (
 from clientgo_apiserver.registry.openapi_protobuf import to_protobuf
 from clientgo_apiserver.registry.openapi_v2 import v2_document
 from clientgo_apiserver.registry.schemas import META, described_field, schemas_for
-from clientgo_apiserver.resources import Registry, Resource
 
 Json = dict[str, Any]
 

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from clientgo_apiserver.datafiles import read_data
+from clientgo_apiserver.api.datafiles import read_data
+from clientgo_apiserver.api.resources import Resource, ServedSubresource
 from clientgo_apiserver.registry.schemas import META, definition_of, reference
-from clientgo_apiserver.resources import Resource, ServedSubresource
 
 Json = dict[str, Any]
 

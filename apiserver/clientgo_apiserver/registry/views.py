@@ -9,14 +9,14 @@ from dataclasses import replace
 from functools import partial
 
 from clientgo.errors import Restorable
-from clientgo_apiserver.apiextensions.structural import apply_defaults, prune, whole_numbers
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.crds.structural import apply_defaults, prune, whole_numbers
 from clientgo_apiserver.gotypes.decoding import decode, message_of
 from clientgo_apiserver.gotypes.structs import in_order
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.registry.autoscalers import autoscaler_v1_to_v2, autoscaler_v2_to_v1
 from clientgo_apiserver.registry.defaults.types import complete
-from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.storage.stored import Entry
 
 # core/v1 field -> events.k8s.io/v1 field; what is named the same in both is not listed.

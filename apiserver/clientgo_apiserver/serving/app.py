@@ -12,9 +12,11 @@ from itertools import count
 from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo_apiserver.api import Api
+from clientgo_apiserver.api.status import ApiFailure, too_large
+from clientgo_apiserver.api.users import ANONYMOUS
 from clientgo_apiserver.auth.flows import flow_uids
 from clientgo_apiserver.faults import Fault, Faults
+from clientgo_apiserver.handlers.dispatch import Api
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.http.messages import (
     HTTPRequest,
@@ -26,13 +28,11 @@ from clientgo_apiserver.http.messages import (
     warning_headers,
 )
 from clientgo_apiserver.http.rendering import compress, is_compressible
-from clientgo_apiserver.http.status import ApiFailure, too_large
 from clientgo_apiserver.http.steps import in_thread
 from clientgo_apiserver.http.upgrades import Upgrade
 from clientgo_apiserver.serving import sockets
 from clientgo_apiserver.serving.watchdog import PATH, RunningRequests
 from clientgo_apiserver.serving.wire import Exchange, sink, watch_stalls
-from clientgo_apiserver.users import ANONYMOUS
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -10,9 +10,9 @@ import traceback
 
 from clientgo.clock import Clock
 from clientgo.log import get_logger
+from clientgo_apiserver.api.status import PageNotFound
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, json_response
 from clientgo_apiserver.http.rendering import indent
-from clientgo_apiserver.http.status import PageNotFound
 
 log = get_logger(__name__)
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from clientgo_apiserver.api.limits import MAX_HEAD_BYTES
+from clientgo_apiserver.api.users import User, authenticated
 from clientgo_apiserver.http.upgrades import SUBRESOURCES
-from clientgo_apiserver.limits import MAX_HEAD_BYTES
-from clientgo_apiserver.users import User, authenticated
 
 _UPGRADED = tuple(f"/{name}".encode() for name in SUBRESOURCES)
 

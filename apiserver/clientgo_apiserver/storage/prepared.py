@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from clientgo_apiserver.api.largejson import decode_large
+from clientgo_apiserver.api.limits import MAX_OBJECT_BYTES
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.gotypes.structs import encode
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.largejson import decode_large
-from clientgo_apiserver.limits import MAX_OBJECT_BYTES
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Entry
 
 _UNKNOWN = secrets.token_hex(16)

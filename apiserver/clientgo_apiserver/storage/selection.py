@@ -17,8 +17,8 @@ from clientgo.meta.selectors import (
     parse_field_selector,
     parse_selector,
 )
-from clientgo_apiserver.http.status import bad_request
-from clientgo_apiserver.resources import Resource
+from clientgo_apiserver.api.resources import Resource
+from clientgo_apiserver.api.status import bad_request
 
 _BOTH = ("metadata.name", "metadata.namespace")
 _FEW = 8

@@ -18,7 +18,7 @@ from typing import Annotated
 import msgspec
 
 from clientgo.internal.files import PRIVATE, write_files
-from clientgo_apiserver.http.status import ApiFailure, internal_error
+from clientgo_apiserver.api.status import ApiFailure, internal_error
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 

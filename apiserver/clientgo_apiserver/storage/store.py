@@ -7,7 +7,7 @@ client sees what a killed server would lose. Objects are never modified: a write
 unchanged parts, so readers may keep objects, and each is encoded once for all streams.
 
 The history is what kube-apiserver's watch cache is: a watch or a page from before it is rejected with 410
-("too old resource version"; see handlers/watching.py). The store checks no preconditions: handlers/pipeline.py compares
+("too old resource version"; see handlers/watching.py). The store checks no preconditions: writes/pipeline.py compares
 the resourceVersion of an update (409 Conflict), and starts again if the object has changed (GuaranteedUpdate).
 """
 
@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.limits import MAX_HISTORY_BYTES
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.limits import MAX_HISTORY_BYTES
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.storage.prepared import PreparedObject, prepare
 from clientgo_apiserver.storage.stored import (
     Bucket,

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.api.resources import Object, Resource
 
 Key = tuple[str, str]  # (group, plural): what objects are stored under
 Name = tuple[str, str]  # (namespace, name); namespace is "" for cluster-scoped objects

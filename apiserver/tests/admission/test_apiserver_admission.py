@@ -12,7 +12,7 @@ from apiserver.tests.inprocess import APPLY, CONFIG_MAPS, FOOS, GROUP, JSON_PATC
 from apiserver.tests.webhookserver import WebhookServer, allow, deny, patch, serving
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
-from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions, WebhookEndpoint
 

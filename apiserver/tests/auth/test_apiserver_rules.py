@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clientgo_apiserver.api.users import User, service_account
 from clientgo_apiserver.auth.authorization import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -18,7 +19,6 @@ from clientgo_apiserver.auth.authorization import (
     refusal,
 )
 from clientgo_apiserver.storage.store import Store
-from clientgo_apiserver.users import User, service_account
 
 Object = dict[str, Any]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo_apiserver.users import User, authenticated, service_account, service_account_name
+from clientgo_apiserver.api.users import User, authenticated, service_account, service_account_name
 
 LABELS = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?", fullmatch=True)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from clientgo_apiserver.api.limits import CostLimitExceeded
 from clientgo_apiserver.cel import types
 from clientgo_apiserver.cel.compiler import compile_expression
 from clientgo_apiserver.cel.environment import Expression, InvalidExpression
 from clientgo_apiserver.cel.values import CelError
-from clientgo_apiserver.limits import CostLimitExceeded
 
 
 def expression(source: str) -> Expression:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo_apiserver.apiextensions.schema import conforms, schema_errors
 from clientgo_apiserver.cel.functions.patterns import find_all, matches, pattern_error
+from clientgo_apiserver.crds.schema import conforms, schema_errors
 
 
 @pytest.mark.parametrize(

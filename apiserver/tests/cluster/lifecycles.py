@@ -16,8 +16,8 @@ from typing import Any
 import yaml
 
 from apiserver.tests.cluster.podcluster import NODES, PODS, REPLICA_SETS, Object, PodCluster, pod_template
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.jqpaths import values_at
-from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.storage.stored import Key
 
 FOLDER = Path(__file__).with_name("lifecycledata")

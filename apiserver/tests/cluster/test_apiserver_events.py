@@ -5,10 +5,10 @@ import pytest
 
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.admission.namespaces import create_initial
-from clientgo_apiserver.api import Api
 from clientgo_apiserver.cluster.events import EVENTS, ComponentEvents, EventExpiry
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.scheduling import ManualScheduler
+from clientgo_apiserver.cluster.internal import Internal
+from clientgo_apiserver.handlers.dispatch import Api
+from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import State
 
 Object = dict[str, Any]

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from apiserver.tests.costs import calls_of
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.admission.namespaces import create_initial
-from clientgo_apiserver.api import Api
 from clientgo_apiserver.cluster.garbagecollector import GarbageCollector
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.scheduling import ManualScheduler
+from clientgo_apiserver.cluster.internal import Internal
+from clientgo_apiserver.handlers.dispatch import Api
 from clientgo_apiserver.server import build
+from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions, State
 from clientgo_apiserver.storage.stored import Key
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from apiserver.tests.costs import calls_of
 from clientgo.testing.clock import FakeClock
-from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.scheduling import ManualScheduler
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.server import build
+from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.stored import Key
 

@@ -1,8 +1,8 @@
 """Protection of volume attributes classes: one that is in use stays until its users are gone."""
 
 from apiserver.tests.inprocess import MERGE, Kube
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.protection import VolumeProtectionSimulation
-from clientgo_apiserver.internal import Internal
 
 CLASSES = "/apis/storage.k8s.io/v1/volumeattributesclasses"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from apiserver.tests.cluster.podcluster import NODES, PODS, REPLICA_SETS, Object, PodCluster, pod_template
+from clientgo_apiserver.api.limits import MAX_WAITING_PODS
 from clientgo_apiserver.cluster.podcontrol import SLICE
-from clientgo_apiserver.limits import MAX_WAITING_PODS
 from clientgo_apiserver.storage.stored import Key
 
 JOBS: Key = ("batch", "jobs")

@@ -6,9 +6,9 @@ import yaml
 
 from apiserver.tests.inprocess import FOOS, Kube, foo
 from clientgo.errors import ConfigError
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.jqpaths import values_at
 from clientgo_apiserver.cluster.stages import Stage, StageController, read_stages, render
-from clientgo_apiserver.internal import Internal
 
 READY = """
 apiVersion: kwok.x-k8s.io/v1alpha1

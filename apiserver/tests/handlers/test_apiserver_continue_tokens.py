@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.tests.inprocess import CONFIG_MAPS, Kube, names
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.handlers.reading import decode_continue, encode_continue
-from clientgo_apiserver.http.status import ApiFailure
 
 NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,30}[a-z0-9])?", fullmatch=True)
 

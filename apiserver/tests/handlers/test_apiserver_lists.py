@@ -1,10 +1,10 @@
 import pytest
 
 from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo, names
-from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.api.users import ADMIN
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.selection import parse_labels
-from clientgo_apiserver.users import ADMIN
 
 
 def test_pages_show_the_state_of_the_first_page_to_the_end(kube: Kube) -> None:

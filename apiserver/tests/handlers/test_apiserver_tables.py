@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from clientgo.meta.scheme import Column
 from clientgo.testing.clock import FakeClock
+from clientgo_apiserver.api.resources import Resource
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.handlers.tables import partial_metadata, partial_metadata_list, render
-from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.printers.values import human_duration
 from clientgo_apiserver.registry.builtin import builtin_registry
-from clientgo_apiserver.resources import Resource
 
 NOW = 1_700_000_000.0  # 2023-11-14T22:13:20Z
 CLOCK = FakeClock(time=NOW)

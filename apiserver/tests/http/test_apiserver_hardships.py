@@ -22,7 +22,7 @@ from apiserver.tests.inprocess import (
     foo,
 )
 from clientgo.testing.eventually import eventually
-from clientgo_apiserver.limits import MAX_DEPTH
+from clientgo_apiserver.api.limits import MAX_DEPTH
 from clientgo_apiserver.server import ApiServer
 
 STALL = 0.5

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.http.messages import (
     LISTED,
     Form,
@@ -16,7 +17,6 @@ from clientgo_apiserver.http.messages import (
     read_headers,
     warning_headers,
 )
-from clientgo_apiserver.http.status import ApiFailure
 
 NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,10}[a-z0-9])?", fullmatch=True).filter(
     lambda name: name not in ("watch", "namespaces", "api", "apis")

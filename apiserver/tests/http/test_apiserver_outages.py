@@ -15,10 +15,10 @@ from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
 from clientgo.rest import Config, RESTClient
+from clientgo_apiserver.api.users import ADMIN, authenticated
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.sqlite import DataUnusable, load_or_create_key
-from clientgo_apiserver.users import ADMIN, authenticated
 
 pytestmark = pytest.mark.integration
 

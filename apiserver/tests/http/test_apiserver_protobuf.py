@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from apiserver.tests.http.protobufs import MAGIC, envelope, message, varint
 from apiserver.tests.inprocess import DEFINITIONS, DEPLOYMENTS, FOOS, Kube, foo
+from clientgo_apiserver.api.limits import MAX_DEPTH
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.http.decode import read_body, read_object
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.limits import MAX_DEPTH
 from clientgo_apiserver.registry.builtin import builtin_resources
 
 RESOURCES = {(resource.api_version, resource.kind): resource for resource in builtin_resources()}

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, Kube, foo
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.stop.lifecycle import Group
+from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.handlers.nonresource import VERSION
 from clientgo_apiserver.http.messages import HTTPRequest, text_response, warning_headers
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.server import ApiServer
 
 

@@ -5,9 +5,9 @@ import threading
 
 import pytest
 
+from clientgo_apiserver.api.limits import LOOP_BYTES, LOOP_COST, Meter
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.steps import run_rules, run_step
-from clientgo_apiserver.limits import LOOP_BYTES, LOOP_COST, Meter
 
 
 def thread_of_step(request: HTTPRequest, size: int = 0, cost: int = 0) -> str:

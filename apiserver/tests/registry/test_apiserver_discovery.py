@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from clientgo.meta.scheme import ScaleSubresource
+from clientgo_apiserver.api.resources import Registry, Resource
 from clientgo_apiserver.registry import discovery
 from clientgo_apiserver.registry.builtin import builtin_registry
-from clientgo_apiserver.resources import Registry, Resource
 
 GROUP = "samplecontroller.k8s.io"
 

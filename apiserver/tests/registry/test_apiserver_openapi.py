@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from clientgo.meta.scheme import ScaleSubresource
+from clientgo_apiserver.api.resources import Registry, Resource
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.registry.openapi import OpenAPI, path_of
 from clientgo_apiserver.registry.openapi_v2 import v2_document
-from clientgo_apiserver.resources import Registry, Resource
 
 GROUP = "samplecontroller.k8s.io"
 FOOS = f"apis/{GROUP}/v1"

@@ -1,11 +1,12 @@
 """Strategies: what each kind resets, prepares, validates and warns of before an object is stored."""
 
 import copy
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.users import User
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.registry.strategies.kinds import STRATEGIES, strategy_of
@@ -16,22 +17,14 @@ from clientgo_apiserver.registry.strategies.strategy import (
     StatusStrategy,
     Strategy,
 )
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.storage.store import Store
-from clientgo_apiserver.users import User
 
 REGISTRY = builtin_registry()
 NOW = "2024-01-01T00:00:00Z"
 
 
-@dataclass(frozen=True)
-class Write:
-    resource: Resource
-    subresource: str = ""
-    now: str = NOW
-    conforming: Object | None = None
-    request: HTTPRequest = field(default_factory=lambda: HTTPRequest("PUT", "/", user=User("jane", ("dev",))))
-
+class StrategicWrite(Write):
     @property
     def strategy(self) -> Strategy:
         return strategy_of(self.resource, self.subresource)
@@ -46,21 +39,26 @@ class Write:
         return self.strategy.prepare_for_update(self, new, old)
 
 
-def write(plural: str, subresource: str = "", group: str = "", version: str = "v1") -> Write:
+def write_to(resource: Resource, subresource: str) -> StrategicWrite:
+    request = HTTPRequest("PUT", "/", user=User("jane", ("dev",)))
+    return StrategicWrite(resource, "", "", subresource, "test", False, "Warn", request, NOW)
+
+
+def write(plural: str, subresource: str = "", group: str = "", version: str = "v1") -> StrategicWrite:
     resource = REGISTRY.find(group, version, plural)
     assert resource is not None
-    return Write(resource, subresource)
+    return write_to(resource, subresource)
 
 
-def custom(subresource: str = "", *, status: bool = True) -> Write:
+def custom(subresource: str = "", *, status: bool = True) -> StrategicWrite:
     kind = ("example.com", "v1", "foos", "Foo", "foo", "FooList")
-    return Write(Resource(*kind, namespaced=True, custom=True, status=status), subresource)
+    return write_to(Resource(*kind, namespaced=True, custom=True, status=status), subresource)
 
 
 NAMESPACES, DEPLOYMENTS = write("namespaces"), write("deployments", group="apps")
 CLAIMS, JOBS = write("persistentvolumeclaims"), write("jobs", group="batch")
 REQUESTS = write("certificatesigningrequests", group="certificates.k8s.io")
-APPROVAL = Write(REQUESTS.resource, "approval")
+APPROVAL = write_to(REQUESTS.resource, "approval")
 
 
 def obj(
@@ -83,7 +81,9 @@ def obj(
         (custom("status"), CustomStatusStrategy),
     ],
 )
-def test_kinds_without_a_strategy_of_their_own_have_a_general_one(item: Write, strategy: type[Strategy]) -> None:
+def test_kinds_without_a_strategy_of_their_own_have_a_general_one(
+    item: StrategicWrite, strategy: type[Strategy]
+) -> None:
     assert type(item.strategy) is strategy
 
 
@@ -109,7 +109,7 @@ def test_every_strategy_belongs_to_a_resource_or_subresource_that_is_served() ->
         pytest.param(custom(), {"spec": {"a": True}}, True, id="true is not 1"),
     ],
 )
-def test_generation_counts_changes_of_what_users_ask_for(item: Write, change: Object, counted: bool) -> None:
+def test_generation_counts_changes_of_what_users_ask_for(item: StrategicWrite, change: Object, counted: bool) -> None:
     old = obj(generation=3, spec={"a": 1})
     new = item.updated({**old, **change}, old)
     assert new["metadata"]["generation"] == (4 if counted else 3)
@@ -267,8 +267,8 @@ def test_service_gets_an_address_and_keeps_it() -> None:
     assert again["spec"]["clusterIP"] == address
 
 
-@pytest.mark.parametrize("item", [Write(REGISTRY.of_storage(key[:2])[0], key[2]) for key in STRATEGIES] + [custom()])
-def test_no_strategy_changes_its_arguments(item: Write) -> None:
+@pytest.mark.parametrize("item", [write_to(REGISTRY.of_storage(key[:2])[0], key[2]) for key in STRATEGIES] + [custom()])
+def test_no_strategy_changes_its_arguments(item: StrategicWrite) -> None:
     container = {"name": "c", "resources": {}}
     spec: Object = {"finalizers": [], "template": {"metadata": {}}, "ports": [], "type": "ClusterIP", "versions": []}
     spec |= {"containers": [container], "dataSource": CLAIM}

@@ -6,7 +6,7 @@ import weakref
 
 import pytest
 
-from clientgo_apiserver.names import FORMS
+from clientgo_apiserver.api.names import FORMS
 from clientgo_apiserver.registry.validation import generic
 from clientgo_apiserver.registry.validation.compiler import CompiledRules, rules_of, sections
 from clientgo_apiserver.registry.validation.scopes import RULES as REGISTERED

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.internal.gotext import go_float, go_map
+from clientgo_apiserver.api.names import generate, label_value_errors, qualified_errors
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.http.gojson import duplicate_fields, explain, summarize
 from clientgo_apiserver.http.messages import Target, negotiate, parse_path
-from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.names import generate, label_value_errors, qualified_errors
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),

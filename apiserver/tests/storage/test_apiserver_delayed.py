@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from clientgo.testing.clock import FakeClock
-from clientgo_apiserver.resources import Resource
-from clientgo_apiserver.scheduling import ManualScheduler
+from clientgo_apiserver.api.resources import Resource
+from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key, StorageEvent

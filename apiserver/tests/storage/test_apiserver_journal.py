@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from apiserver.tests.storage.things import KEY, Recorder, names, thing
-from clientgo_apiserver.http.status import ApiFailure, internal_error
+from clientgo_apiserver.api.status import ApiFailure, internal_error
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import ExpiredRevision
 

@@ -13,9 +13,9 @@ import urllib3
 
 from apiserver.tests.inprocess import DEFINITIONS, FOOS, definition, foo, result_of
 from clientgo.testing.clock import FakeClock
-from clientgo_apiserver.api import Api
-from clientgo_apiserver.scheduling import ManualScheduler
+from clientgo_apiserver.handlers.dispatch import Api
 from clientgo_apiserver.server import ApiServer, build
+from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.sqlite import FILE_NAME, DataUnusable, SqliteJournal
 from clientgo_apiserver.storage.store import Store

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from apiserver.tests.inprocess import Kube
+from clientgo_apiserver.api.users import ADMIN
 from clientgo_apiserver.auth.authentication import user_of_token
 from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.storage.sqlite import (
@@ -16,7 +17,6 @@ from clientgo_apiserver.storage.sqlite import (
     load_or_create_key,
     load_or_store_random,
 )
-from clientgo_apiserver.users import ADMIN
 
 
 @pytest.mark.parametrize("content", [b"", b"\n"])

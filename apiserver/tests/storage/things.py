@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clientgo_apiserver.resources import Resource
+from clientgo_apiserver.api.resources import Resource
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import StorageEvent
 

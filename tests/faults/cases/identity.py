@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
-from clientgo_apiserver.users import MASTERS, authenticated
+from clientgo_apiserver.api.users import MASTERS, authenticated
 from tests.faults.case import MACHINE, Case, strikes
 from tests.faults.cases.network import FAILURES
 from tests.faults.rig import Rig

@@ -9,6 +9,16 @@ from urllib.parse import parse_qs, quote
 
 from clientgo.internal.hosts import parse_ip
 from clientgo.meta.quantities import InvalidQuantity, ParsedQuantity
+from clientgo_apiserver.api.formats import text_format
+from clientgo_apiserver.api.gotext import QUANTITY_ERRORS
+from clientgo_apiserver.api.gourls import parse_request_uri
+from clientgo_apiserver.api.names import (
+    label_1035_errors,
+    label_errors,
+    label_value_errors,
+    qualified_errors,
+    subdomain_errors,
+)
 from clientgo_apiserver.cel.functions.authorization import AUTHORIZATION
 from clientgo_apiserver.cel.functions.lists import LISTS
 from clientgo_apiserver.cel.functions.operators import OPERATORS
@@ -23,16 +33,6 @@ from clientgo_apiserver.cel.values import (
     QuantityValue,
     SemverValue,
     UrlValue,
-)
-from clientgo_apiserver.formats import text_format
-from clientgo_apiserver.gotext import QUANTITY_ERRORS
-from clientgo_apiserver.gourls import parse_request_uri
-from clientgo_apiserver.names import (
-    label_1035_errors,
-    label_errors,
-    label_value_errors,
-    qualified_errors,
-    subdomain_errors,
 )
 
 SEMVER = re.compile(

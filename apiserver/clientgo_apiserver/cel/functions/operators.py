@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from clientgo.internal.gotext import go_float
+from clientgo_apiserver.api.formats import is_go_duration
 from clientgo_apiserver.cel.syntax import UInt
 from clientgo_apiserver.cel.types import DYN, ExprType, parse_type
 from clientgo_apiserver.cel.values import (
@@ -25,7 +26,6 @@ from clientgo_apiserver.cel.values import (
     less,
     type_name,
 )
-from clientgo_apiserver.formats import is_go_duration
 
 Function = Callable[..., Any]
 

@@ -5,14 +5,14 @@ import json
 import re
 from collections.abc import Callable, Mapping
 
-from clientgo_apiserver.apiextensions import crdschema
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.crds import crdschema
 from clientgo_apiserver.gotypes.messages import Message
 from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.registry.autoscalers import PREFIX
 from clientgo_apiserver.registry.defaults.pods import pod, quality_of_service
 from clientgo_apiserver.registry.defaults.services import service
 from clientgo_apiserver.registry.defaults.types import complete
-from clientgo_apiserver.resources import Object, Resource
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 """The annotation that counts the changes of a DaemonSet's template; Kubernetes' own form of the object lacks it."""

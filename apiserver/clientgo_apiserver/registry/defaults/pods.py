@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity, total
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.http.messages import cached
-from clientgo_apiserver.resources import Object
 
 CONTAINERS = ("containers", "initContainers")
 _DOMAIN = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9][A-Za-z0-9-]*(\.[A-Za-z0-9][A-Za-z0-9-]*)*)(:[0-9]+)?")

@@ -1,6 +1,6 @@
 """Defaults of Services, except the addresses and node ports that are allocated once the object is admitted."""
 
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.api.resources import Object
 
 
 def service(obj: Object, _: Object | None) -> Object:

@@ -6,13 +6,13 @@ pods in every workload. Nothing is changed in place.
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
-from operator import is_
 from typing import Any, NamedTuple
 
 from clientgo.meta.schema.gotypes import value_of
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.gotypes.decoding import ZEROS, is_struct, item_message
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
-from clientgo_apiserver.gotypes.structs import members
+from clientgo_apiserver.gotypes.structs import members, over_items
 from clientgo_apiserver.registry.defaults.pods import (
     container,
     limit_range_item,
@@ -21,7 +21,6 @@ from clientgo_apiserver.registry.defaults.pods import (
     policy_types,
     volume,
 )
-from clientgo_apiserver.resources import Object
 
 Fill = Callable[[Any], Any]
 
@@ -147,7 +146,7 @@ class _Type:
     @cached_property
     def nested(self) -> Mapping[str, Fill]:
         """Functions that set the defaults within the values of fields, by name."""
-        return {field.name: _filler(field, shape) for field, shape in self._shapes if shape.fills}
+        return {field.name: over_items(field, shape.complete) for field, shape in self._shapes if shape.fills}
 
     @cached_property
     def fills(self) -> bool:
@@ -184,7 +183,7 @@ class _Type:
     @cached_property
     def _holders(self) -> Mapping[str, Fill]:
         """Functions that remove empty lists within the values of fields, by name."""
-        return {field.name: _emptier(field, shape) for field, shape in self._shapes if shape.has_lists}
+        return {field.name: over_items(field, shape.without_empty) for field, shape in self._shapes if shape.has_lists}
 
     @cached_property
     def has_lists(self) -> bool:
@@ -222,25 +221,3 @@ def _zero(field: ProtobufField) -> Callable[[], Any]:
         return dict if not shape.fills else lambda: shape.complete({})
     zero = ZEROS.get(field.type) if plain else None
     return lambda: zero
-
-
-def _filler(field: ProtobufField, shape: _Type) -> Fill:
-    if field.repeated:
-        return lambda value: [shape.complete(item) for item in value]
-    if field.mapped:
-        return lambda value: {key: shape.complete(item) for key, item in value.items()}
-    return shape.complete
-
-
-def _emptier(field: ProtobufField, shape: _Type) -> Fill:
-    if not (field.repeated or field.mapped):
-        return shape.without_empty
-
-    def convert(value: Any) -> Any:
-        if field.repeated:
-            items = [shape.without_empty(item) for item in value]
-            return value if all(map(is_, items, value)) else items
-        entries = {key: shape.without_empty(item) for key, item in value.items()}
-        return value if all(entries[key] is value[key] for key in value) else entries
-
-    return convert

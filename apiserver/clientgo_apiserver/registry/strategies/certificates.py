@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from clientgo.meta.apply.fieldsets import FieldPath
-from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported
-from clientgo_apiserver.registry.strategies.strategy import StatusStrategy, Strategy, StrategyContext, with_field
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported
+from clientgo_apiserver.registry.strategies.strategy import StatusStrategy, Strategy, with_field
+from clientgo_apiserver.registry.write import Write
 
 _FINAL = ("Approved", "Denied", "Failed")
 
@@ -17,11 +18,11 @@ class RequestStrategy(Strategy):
         """Return the paths of the spec and the status."""
         return (("spec",), ("status",))
 
-    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
+    def reset_fields(self, context: Write, new: Object, old: Object) -> Object:
         """Return the new object with the old spec and status."""
         return super().reset_fields(context, with_field(new, old, "spec"), old)
 
-    def prepare_for_create(self, context: StrategyContext, new: Object) -> Object:
+    def prepare_for_create(self, context: Write, new: Object) -> Object:
         """Return the request with its author, who cannot be chosen."""
         return {**new, "spec": {**(new.get("spec") or {}), **context.request.user.info}}
 
@@ -33,7 +34,7 @@ class RequestStatusStrategy(StatusStrategy):
         """Return the paths of the spec, and of the conditions, which the approval sets."""
         return (("spec",), ("status", "conditions"))
 
-    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
         """Return the request whose conditions have their times."""
         times = {
             (condition.get("type"), condition.get("status")): condition.get("lastTransitionTime")
@@ -59,12 +60,12 @@ class ApprovalStrategy(RequestStatusStrategy):
         """Return the paths of the spec, and of the certificate, which the signer sets."""
         return (("spec",), ("status", "certificate"))
 
-    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
+    def reset_fields(self, _: Write, new: Object, old: Object) -> Object:
         """Return the old request with the new metadata and conditions."""
         status = {**(old.get("status") or {}), "conditions": _conditions(new)}
         return {**old, "metadata": new["metadata"], "status": status}
 
-    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
+    def validate_update(self, context: Write, new: Object, old: Object) -> list[Cause]:
         """Return the errors of the request, and of changed conditions."""
         causes = super().validate_update(context, new, old)
         return [*causes, *_condition_errors(_conditions(new), _conditions(old))]

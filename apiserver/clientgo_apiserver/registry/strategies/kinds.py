@@ -2,14 +2,11 @@
 
 from collections.abc import Mapping
 
-from clientgo_apiserver.apiextensions import crdstatus
-from clientgo_apiserver.apiextensions.crdschema import with_stored_version
-from clientgo_apiserver.apiextensions.definitions import definition_warnings
-from clientgo_apiserver.registry.strategies.certificates import (
-    ApprovalStrategy,
-    RequestStatusStrategy,
-    RequestStrategy,
-)
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.crds import crdstatus
+from clientgo_apiserver.crds.crdschema import with_stored_version
+from clientgo_apiserver.crds.definitions import definition_warnings
+from clientgo_apiserver.registry.strategies.certificates import ApprovalStrategy, RequestStatusStrategy, RequestStrategy
 from clientgo_apiserver.registry.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
 from clientgo_apiserver.registry.strategies.services import ServiceStrategy
 from clientgo_apiserver.registry.strategies.strategy import (
@@ -18,10 +15,9 @@ from clientgo_apiserver.registry.strategies.strategy import (
     CustomStrategy,
     StatusStrategy,
     Strategy,
-    StrategyContext,
     with_field,
 )
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.registry.write import Write
 
 _KUBERNETES = "kubernetes"  # finalizer of the namespace controller
 _LOCAL: Object = {
@@ -37,12 +33,12 @@ _CLAIM_SOURCES = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8
 class _NamespaceStrategy(Strategy):
     """Strategy of namespaces, which have finalizers in their spec."""
 
-    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
+    def reset_fields(self, context: Write, new: Object, old: Object) -> Object:
         """Return the new namespace with the old finalizers and status."""
         spec = with_field(new.get("spec") or {}, old.get("spec") or {}, "finalizers")
         return super().reset_fields(context, {**new, "spec": spec}, old)
 
-    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+    def prepare_for_create(self, _: Write, new: Object) -> Object:
         """Return the namespace with the finalizer of its controller."""
         spec = new.get("spec") or {}
         finalizers = spec.get("finalizers") or []
@@ -65,7 +61,7 @@ class _NamespaceStrategy(Strategy):
 class _FinalizeStrategy(_NamespaceStrategy):
     """Strategy of the finalizers of namespaces."""
 
-    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
+    def reset_fields(self, context: Write, new: Object, old: Object) -> Object:
         """Return the new namespace with the old status."""
         return Strategy.reset_fields(self, context, new, old)
 
@@ -73,19 +69,19 @@ class _FinalizeStrategy(_NamespaceStrategy):
 class _DefinitionStrategy(Strategy):
     """Strategy of CustomResourceDefinitions."""
 
-    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+    def prepare_for_create(self, _: Write, new: Object) -> Object:
         """Return the definition with its stored version in the status."""
         return with_stored_version(new)
 
-    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
         """Return the definition with its stored version in the status, and its generation."""
         return super().prepare_for_update(context, with_stored_version(new), old)
 
-    def warnings_on_create(self, _: StrategyContext, new: Object) -> list[str]:
+    def warnings_on_create(self, _: Write, new: Object) -> list[str]:
         """Return the warnings about formats that are not checked."""
         return definition_warnings(new)
 
-    def warnings_on_update(self, _: StrategyContext, new: Object, old: Object) -> list[str]:
+    def warnings_on_update(self, _: Write, new: Object, old: Object) -> list[str]:
         """Return the warnings about new formats that are not checked."""
         return definition_warnings(new, old)
 
@@ -97,14 +93,14 @@ class _DefinitionStrategy(Strategy):
 class _DeploymentStrategy(Strategy):
     """Strategy of Deployments, the one kind whose annotations are counted by its generation."""
 
-    def _counted(self, _: StrategyContext, obj: Object) -> object:
+    def _counted(self, _: Write, obj: Object) -> object:
         return obj["spec"], obj["metadata"].get("annotations")
 
 
 class _JobStrategy(Strategy):
     """Strategy of Jobs."""
 
-    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+    def prepare_for_create(self, _: Write, new: Object) -> Object:
         """Return a new Job that selects its pods by its own uid, unless it has `manualSelector`."""
         spec, meta = new["spec"], new["metadata"]
         if spec.get("manualSelector"):
@@ -125,7 +121,7 @@ class _JobStrategy(Strategy):
 class _APIServiceStrategy(Strategy):
     """Strategy of APIServices: local ones are available from the start."""
 
-    def prepare_for_create(self, context: StrategyContext, new: Object) -> Object:
+    def prepare_for_create(self, context: Write, new: Object) -> Object:
         """Return the service with the condition of a local one."""
         if new["spec"].get("service"):
             return new
@@ -135,7 +131,7 @@ class _APIServiceStrategy(Strategy):
 class _PriorityClassStrategy(Strategy):
     """Strategy of PriorityClasses, whose generation stays 1."""
 
-    def prepare_for_update(self, _: StrategyContext, new: Object, __: Object) -> Object:
+    def prepare_for_update(self, _: Write, new: Object, __: Object) -> Object:
         """Return the class as it is."""
         return new
 
@@ -143,11 +139,11 @@ class _PriorityClassStrategy(Strategy):
 class _LeaseStrategy(Strategy):
     """Strategy of Leases, which have no fields of coordinated leader election: it is off by default."""
 
-    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+    def prepare_for_create(self, _: Write, new: Object) -> Object:
         """Return the lease without these fields, which keep their owners."""
         return {**new, "spec": {name: value for name, value in new["spec"].items() if name not in _COORDINATED}}
 
-    def prepare_for_update(self, context: StrategyContext, new: Object, _: Object) -> Object:
+    def prepare_for_update(self, context: Write, new: Object, _: Object) -> Object:
         """Return the lease without these fields."""
         return self.prepare_for_create(context, new)
 
@@ -155,13 +151,13 @@ class _LeaseStrategy(Strategy):
 class _ServiceAccountStrategy(Strategy):
     """Strategy of ServiceAccounts, which refer to secrets of their namespace by name alone."""
 
-    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+    def prepare_for_create(self, _: Write, new: Object) -> Object:
         """Return the account with the names of its secrets."""
         if not new.get("secrets"):
             return new
         return {**new, "secrets": [{"name": item["name"]} if "name" in item else {} for item in new["secrets"]]}
 
-    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
         """Return the account with the names of its secrets."""
         return super().prepare_for_update(context, self.prepare_for_create(context, new), old)
 
@@ -169,11 +165,11 @@ class _ServiceAccountStrategy(Strategy):
 class _ClaimStrategy(Strategy):
     """Strategy of PersistentVolumeClaims, which name their source in two ways."""
 
-    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+    def prepare_for_create(self, _: Write, new: Object) -> Object:
         """Return the claim with both fields of its source."""
         return _with_sources(new)
 
-    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
         """Return the claim with both fields of its source."""
         return super().prepare_for_update(context, _with_sources(new), old)
 

@@ -1,9 +1,10 @@
 """Strategies of pods and of the subresources through which a part of their spec is changed."""
 
-from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value
 from clientgo_apiserver.registry.defaults.pods import quality_of_service
-from clientgo_apiserver.registry.strategies.strategy import Strategy, StrategyContext, with_versions
-from clientgo_apiserver.resources import Object
+from clientgo_apiserver.registry.strategies.strategy import Strategy, with_versions
+from clientgo_apiserver.registry.write import Write
 
 _RESIZED = ("resources", "resizePolicy")
 _RESIZABLE = ("containers", "initContainers")
@@ -27,12 +28,12 @@ class _PartStrategy(PodStrategy):
 class EphemeralContainersStrategy(_PartStrategy):
     """Strategy of the ephemeral containers of pods: they may only be added."""
 
-    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
+    def reset_fields(self, _: Write, new: Object, old: Object) -> Object:
         """Return the old pod with the new ephemeral containers."""
         field = "ephemeralContainers"
         return self._with_spec(new, old, {field: (new.get("spec") or {}).get(field) or []})
 
-    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
+    def validate_update(self, context: Write, new: Object, old: Object) -> list[Cause]:
         """Return the errors of the pod, and of ephemeral containers that were changed or removed."""
         causes = super().validate_update(context, new, old)
         if _is_static(old):
@@ -55,7 +56,7 @@ class EphemeralContainersStrategy(_PartStrategy):
 class ResizeStrategy(_PartStrategy):
     """Strategy of the resources of the containers of pods."""
 
-    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
+    def reset_fields(self, _: Write, new: Object, old: Object) -> Object:
         """Return the old pod with the new resources; one with more or fewer containers is returned, to be rejected."""
         old_spec, new_spec = old["spec"], new.get("spec") or {}
         if any(len(new_spec.get(kind) or ()) != len(old_spec.get(kind) or ()) for kind in _RESIZABLE):
@@ -63,7 +64,7 @@ class ResizeStrategy(_PartStrategy):
         kinds = [kind for kind in _RESIZABLE if old_spec.get(kind)]
         return self._with_spec(new, old, {kind: _resized(new_spec[kind], old_spec[kind]) for kind in kinds})
 
-    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
+    def validate_update(self, context: Write, new: Object, old: Object) -> list[Cause]:
         """Return the errors of the pod, and of what cannot be resized."""
         causes = super().validate_update(context, new, old)
         if _is_static(old):

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity
-from clientgo_apiserver.names import label_value_errors
+from clientgo_apiserver.api.names import label_value_errors
+from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.registry.strategies.addresswarnings import ip_warnings, quoted
-from clientgo_apiserver.resources import Object
 
 DEPRECATED_NODE_LABELS = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',

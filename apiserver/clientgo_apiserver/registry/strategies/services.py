@@ -7,18 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from weakref import WeakKeyDictionary
 
-from clientgo_apiserver.http.status import (
-    Cause,
-    duplicate,
-    internal_error,
-    invalid,
-    invalid_value,
-    not_supported,
-)
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, duplicate, internal_error, invalid, invalid_value, not_supported
 from clientgo_apiserver.registry.strategies.strategy import Strategy
 from clientgo_apiserver.registry.validation.generic import ip_address
 from clientgo_apiserver.registry.validation.scopes import FieldScope, within
-from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key
 

@@ -1,45 +1,21 @@
 """Strategies of kinds: the steps of a write that depend on the kind, with the names of kube-apiserver's strategies.
 
-`handlers/pipeline.py` has the order of the steps. Functions return objects and change none. The subresources of a kind
+`writes/pipeline.py` has the order of the steps. Functions return objects and change none. The subresources of a kind
 have strategies of their own.
 """
 
-from typing import Any, Protocol
+from typing import Any
 
 from clientgo.meta.apply.fieldsets import FieldPath
 from clientgo.meta.jsonvalues import same
-from clientgo_apiserver.apiextensions.customobjects import object_errors
-from clientgo_apiserver.apiextensions.structural import apply_defaults, has_whole_floats, whole_numbers
-from clientgo_apiserver.http.messages import HTTPRequest
-from clientgo_apiserver.http.status import Cause
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import Cause
+from clientgo_apiserver.crds.customobjects import object_errors
+from clientgo_apiserver.crds.structural import apply_defaults, has_whole_floats, whole_numbers
 from clientgo_apiserver.registry.strategies.warnings import object_warnings
 from clientgo_apiserver.registry.validation.validator import builtin_errors
-from clientgo_apiserver.resources import Object, Resource
+from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.storage.store import Store
-
-
-class StrategyContext(Protocol):
-    """Facts of a write for strategies. `now` is its time."""
-
-    @property
-    def resource(self) -> Resource:
-        """The resource that is written."""
-
-    @property
-    def subresource(self) -> str:
-        """The subresource that is written, or ""."""
-
-    @property
-    def request(self) -> HTTPRequest:
-        """The request, with its user and its warnings."""
-
-    @property
-    def now(self) -> str:
-        """The time of the write."""
-
-    @property
-    def conforming(self) -> Object | None:
-        """The object as decoded, if it certainly has no error by its schema."""
 
 
 def with_field(target: Object, source: Object, field: str) -> Object:
@@ -59,7 +35,7 @@ class Strategy:
         """Return the paths that `reset_fields` resets: field management ignores them (GetResetFields)."""
         return (("status",),) if resource.status else ()
 
-    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
+    def reset_fields(self, context: Write, new: Object, old: Object) -> Object:
         """Return the new object of an update with the parts of the old one that this kind of update cannot change."""
         return with_field(new, old, "status") if context.resource.status else new
 
@@ -67,7 +43,7 @@ class Strategy:
         """Return an admitted new object with what it takes from the cluster, such as addresses (422, 500)."""
         return new
 
-    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+    def prepare_for_create(self, _: Write, new: Object) -> Object:
         """Return an admitted new object with the fields that the server sets."""
         return new
 
@@ -75,7 +51,7 @@ class Strategy:
         """Return an admitted object with what it takes from the cluster, or keeps of the old one (422, 500)."""
         return new
 
-    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
         """Return the admitted object of an update with the fields that the server sets, such as its generation."""
         if not context.resource.generation or self._is_same(self._counted(context, new), self._counted(context, old)):
             return new
@@ -86,23 +62,23 @@ class Strategy:
         """Return whether the counted parts of two objects are equal."""
         return same(new, old)
 
-    def _counted(self, context: StrategyContext, obj: Object) -> Any:
+    def _counted(self, context: Write, obj: Object) -> Any:
         """Return the part of the object whose changes metadata.generation counts."""
         return obj["spec"] if "spec" in obj else _without_metadata(context, obj)
 
-    def validate(self, context: StrategyContext, new: Object) -> list[Cause]:
+    def validate(self, context: Write, new: Object) -> list[Cause]:
         """Return the errors of a new object, except those of its metadata."""
         return builtin_errors(context.resource, new, None)
 
-    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
+    def validate_update(self, context: Write, new: Object, old: Object) -> list[Cause]:
         """Return the errors of an object that replaces `old`, except those of its metadata."""
         return builtin_errors(context.resource, new, old, context.subresource)
 
-    def warnings_on_create(self, context: StrategyContext, new: Object) -> list[str]:
+    def warnings_on_create(self, context: Write, new: Object) -> list[str]:
         """Return the warnings about a valid new object."""
         return object_warnings(context.resource, new, None)
 
-    def warnings_on_update(self, context: StrategyContext, new: Object, old: Object) -> list[str]:
+    def warnings_on_update(self, context: Write, new: Object, old: Object) -> list[str]:
         """Return the warnings about a valid object that replaces another."""
         return [] if context.subresource else object_warnings(context.resource, new, old)
 
@@ -126,14 +102,14 @@ class StatusStrategy(Strategy):
         """Return the paths of the spec and of the metadata that do not change."""
         return (("spec",), *(("metadata", field) for field in self._unchanged))
 
-    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
+    def reset_fields(self, _: Write, new: Object, old: Object) -> Object:
         """Return the old object with the new status and metadata."""
         meta = new["metadata"]
         for field in self._unchanged:
             meta = with_field(meta, old["metadata"], field)
         return {**with_field(old, new, "status"), "metadata": meta}
 
-    def prepare_for_update(self, _: StrategyContext, new: Object, __: Object) -> Object:
+    def prepare_for_update(self, _: Write, new: Object, __: Object) -> Object:
         """Return the object: a status has no generation."""
         return new
 
@@ -145,7 +121,7 @@ class BareStatusStrategy(StatusStrategy):
         """Return the paths of the spec and the metadata."""
         return (("metadata",), ("spec",))
 
-    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
+    def reset_fields(self, _: Write, new: Object, old: Object) -> Object:
         """Return the old object with the new status."""
         return {**with_field(old, new, "status"), "metadata": with_versions(old["metadata"], new["metadata"])}
 
@@ -161,15 +137,15 @@ def with_versions(meta: Object, new: Object) -> Object:
 class CustomStrategy(Strategy):
     """Strategy of custom kinds."""
 
-    def warnings_on_create(self, _: StrategyContext, __: Object) -> list[str]:
+    def warnings_on_create(self, _: Write, __: Object) -> list[str]:
         """Return no warnings: those of rules come with the errors."""
         return []
 
-    def warnings_on_update(self, _: StrategyContext, __: Object, ___: Object) -> list[str]:
+    def warnings_on_update(self, _: Write, __: Object, ___: Object) -> list[str]:
         """Return no warnings: those of rules come with the errors."""
         return []
 
-    def prepare_for_create(self, context: StrategyContext, new: Object) -> Object:
+    def prepare_for_create(self, context: Write, new: Object) -> Object:
         """Return the object with the default of its status at most, if that is a subresource."""
         if not context.resource.status:
             return new
@@ -184,15 +160,15 @@ class CustomStrategy(Strategy):
             for field, value in new.items()
         )
 
-    def _counted(self, context: StrategyContext, obj: Object) -> Any:
+    def _counted(self, context: Write, obj: Object) -> Any:
         return _without_metadata(context, obj)
 
-    def validate(self, context: StrategyContext, new: Object) -> list[Cause]:
+    def validate(self, context: Write, new: Object) -> list[Cause]:
         """Return the errors of a new object by the schema of its definition."""
         warnings = context.request.warnings
         return object_errors(context.resource, new, None, conforming=context.conforming, warnings=warnings)
 
-    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
+    def validate_update(self, context: Write, new: Object, old: Object) -> list[Cause]:
         """Return the errors of an object that replaces `old`, by the schema of its definition."""
         target, warnings = context.subresource, context.request.warnings
         return object_errors(context.resource, new, old, target, conforming=context.conforming, warnings=warnings)
@@ -202,6 +178,6 @@ class CustomStatusStrategy(BareStatusStrategy, CustomStrategy):
     """Strategy of the status of custom kinds."""
 
 
-def _without_metadata(context: StrategyContext, obj: Object) -> Object:
+def _without_metadata(context: Write, obj: Object) -> Object:
     left_out = ("metadata", "status") if context.resource.status else ("metadata",)
     return {field: value for field, value in obj.items() if field not in left_out}

@@ -8,7 +8,8 @@ from contextlib import suppress
 from functools import partial
 
 from clientgo.meta.quantities import ParsedQuantity
-from clientgo_apiserver.names import label_errors
+from clientgo_apiserver.api.names import label_errors
+from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.registry.strategies.addresswarnings import cidr_warnings, ip_warnings, quoted
 from clientgo_apiserver.registry.strategies.podwarnings import (
     DEPRECATED_NODE_LABELS,
@@ -17,7 +18,6 @@ from clientgo_apiserver.registry.strategies.podwarnings import (
     pod_warnings,
     selector_term_warnings,
 )
-from clientgo_apiserver.resources import Object, Resource
 
 Warn = Callable[[Object, Object | None], Iterable[str]]
 """Returns the warnings about an object and the one it replaces, None if it is created."""

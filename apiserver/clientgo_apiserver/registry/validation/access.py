@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo_apiserver.gotext import json_type
-from clientgo_apiserver.http.gojson import explain
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api.gotext import json_type
+from clientgo_apiserver.api.limits import MAX_DATA_BYTES
+from clientgo_apiserver.api.names import data_key_errors, label_value_errors, qualified_errors, subdomain_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import (
     Cause,
     forbidden_field,
     invalid_value,
@@ -17,10 +19,8 @@ from clientgo_apiserver.http.status import (
     required,
     too_long,
 )
-from clientgo_apiserver.limits import MAX_DATA_BYTES
-from clientgo_apiserver.names import data_key_errors, label_value_errors, qualified_errors, subdomain_errors
+from clientgo_apiserver.http.gojson import explain
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
-from clientgo_apiserver.resources import Object
 
 _GROUP = "rbac.authorization.k8s.io"
 _MAX_PRIORITY = 1_000_000_000

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity, total
-from clientgo_apiserver.http.status import Cause, duplicate, forbidden_field, invalid_value, required, too_many
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required, too_many
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
-from clientgo_apiserver.resources import Object
 
 _MAX_VALUES = 10
 _LEADING_ZEROS = re.compile(r"(^|\.)0+(?=\d)")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo_apiserver.http.status import Cause, invalid_value, required
-from clientgo_apiserver.names import label_errors, subdomain_errors
+from clientgo_apiserver.api.names import label_errors, subdomain_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, invalid_value, required
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
-from clientgo_apiserver.resources import Object
 
 _BLOCK = re.compile(rb"-----BEGIN ([^-]*)-----")
 

@@ -8,8 +8,8 @@ from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
-from clientgo_apiserver.datafiles import read_sections
-from clientgo_apiserver.http.status import Cause
+from clientgo_apiserver.api.datafiles import read_sections
+from clientgo_apiserver.api.status import Cause
 from clientgo_apiserver.registry.validation import (
     access,
     capacities,

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from clientgo_apiserver.apiextensions.definitions import definition_errors
-from clientgo_apiserver.http.status import Cause, invalid_value, required
-from clientgo_apiserver.names import qualified_errors
+from clientgo_apiserver.api.names import qualified_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, invalid_value, required
+from clientgo_apiserver.crds.definitions import definition_errors
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.registry.views import event_to_core
-from clientgo_apiserver.resources import Object
 
 _MAX_WORD, _MAX_NOTE = 128, 1024
 # The fields that updates through events.k8s.io keep.

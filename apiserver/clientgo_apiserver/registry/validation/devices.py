@@ -7,20 +7,12 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.jsonvalues import canonical, same
-from clientgo_apiserver.http.status import (
-    Cause,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    required,
-    too_long,
-    too_many,
-)
-from clientgo_apiserver.names import label_errors, qualified_errors, subdomain_errors
+from clientgo_apiserver.api.names import label_errors, qualified_errors, subdomain_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required, too_long, too_many
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import is_extended
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
-from clientgo_apiserver.resources import Object
 
 _MAX_RAW, _MAX_NAME, _MAX_ID, _MAX_ATTRIBUTES, _MAX_CONDITIONS = 10 * 1024, 253, 32, 32, 4
 _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")

@@ -4,12 +4,10 @@ import re
 from collections.abc import Iterator
 
 from clientgo.meta.constraints import CEL_RESERVED_WORDS
-from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING, AdmissionScope, compile_condition
-from clientgo_apiserver.cel.compiler import compile_expression
-from clientgo_apiserver.cel.environment import InvalidExpression
-from clientgo_apiserver.cel.functions.kubernetes import SEMVER
-from clientgo_apiserver.cel.types import DYN, ExprType, parse_type
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api.limits import PER_CALL_LIMIT
+from clientgo_apiserver.api.names import qualified_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import (
     Cause,
     duplicate,
     forbidden_field,
@@ -19,10 +17,12 @@ from clientgo_apiserver.http.status import (
     too_long,
     too_many,
 )
-from clientgo_apiserver.limits import PER_CALL_LIMIT
-from clientgo_apiserver.names import qualified_errors
+from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING, AdmissionScope, compile_condition
+from clientgo_apiserver.cel.compiler import compile_expression
+from clientgo_apiserver.cel.environment import InvalidExpression
+from clientgo_apiserver.cel.functions.kubernetes import SEMVER
+from clientgo_apiserver.cel.types import DYN, ExprType, parse_type
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
-from clientgo_apiserver.resources import Object
 
 Causes = Iterator[Cause]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from math import log2
 
-from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
-from clientgo_apiserver.names import label_errors, subdomain_errors
+from clientgo_apiserver.api.names import label_errors, subdomain_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
-from clientgo_apiserver.resources import Object
 
 _EXEMPT, _EVERY = "exempt", "*"
 _MAX_PRECEDENCE, _MAX_QUEUES, _MAX_HASH_BITS = 10_000, 10**7, 60

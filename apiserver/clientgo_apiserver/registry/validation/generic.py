@@ -7,8 +7,9 @@ from typing import Any
 
 from clientgo.internal.hosts import parse_ip
 from clientgo.meta.jsonvalues import canonical, is_among, same
-from clientgo_apiserver import names
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api import names
+from clientgo_apiserver.api.limits import MAX_ANNOTATION_BYTES
+from clientgo_apiserver.api.status import (
     Cause,
     duplicate,
     forbidden_field,
@@ -17,8 +18,7 @@ from clientgo_apiserver.http.status import (
     too_long,
     too_many,
 )
-from clientgo_apiserver.http.status import required as required_value
-from clientgo_apiserver.limits import MAX_ANNOTATION_BYTES
+from clientgo_apiserver.api.status import required as required_value
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})

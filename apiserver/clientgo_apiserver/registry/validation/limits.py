@@ -3,19 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from clientgo_apiserver.http.status import (
-    Cause,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    not_supported,
-    required,
-)
-from clientgo_apiserver.names import label_value_errors, qualified_errors
+from clientgo_apiserver.api.names import label_value_errors, qualified_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.registry.validation.network import cidr
 from clientgo_apiserver.registry.validation.pods.resources import amount, is_native, name_errors, quantity_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
-from clientgo_apiserver.resources import Object
 
 _COMPUTE = ("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
 _CLAIMS = ("persistentvolumeclaims", "requests.storage")

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from clientgo.internal.hosts import parse_ip
-from clientgo_apiserver import names
-from clientgo_apiserver.http.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.api import names
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.registry.validation.generic import ip_address, port
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
-from clientgo_apiserver.resources import Object
 
 _MAX_AFFINITY = 86400
 _BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")

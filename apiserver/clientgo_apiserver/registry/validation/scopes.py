@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from clientgo_apiserver.http.status import Cause
+from clientgo_apiserver.api.status import Cause
 
 RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Iterable[Cause]])
 

@@ -3,19 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
+from clientgo_apiserver.api.names import qualified_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, too_long
 from clientgo_apiserver.gotypes.gostructs import go_diff
-from clientgo_apiserver.http.status import (
-    Cause,
-    forbidden_field,
-    invalid_value,
-    not_supported,
-    too_long,
-)
-from clientgo_apiserver.names import qualified_errors
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
-from clientgo_apiserver.resources import Object
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MAX_PARAMETERS, _MAX_PARAMETER_SIZE = 512, 256 * 1024

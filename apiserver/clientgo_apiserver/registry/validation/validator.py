@@ -1,8 +1,8 @@
 """Validation of the objects of built-in kinds by the rule files."""
 
-from clientgo_apiserver.http.status import Cause
+from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import Cause
 from clientgo_apiserver.registry.validation.compiler import rules_of
-from clientgo_apiserver.resources import Object, Resource
 
 
 def builtin_errors(resource: Resource, new: Object, old: Object | None, subresource: str = "") -> list[Cause]:

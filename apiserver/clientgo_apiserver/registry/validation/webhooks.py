@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from clientgo_apiserver.http.status import Cause, invalid_value, required
-from clientgo_apiserver.names import label_1035_errors, subdomain_errors
+from clientgo_apiserver.api.names import label_1035_errors, subdomain_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, invalid_value, required
+from clientgo_apiserver.api.webhookclients import client_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
-from clientgo_apiserver.registry.webhookclients import client_errors
-from clientgo_apiserver.resources import Object
 
 _SEGMENTS = 3
 _VERSIONS = ("v1", "v1beta1")

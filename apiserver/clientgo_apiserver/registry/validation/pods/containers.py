@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api.names import qualified_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import (
     Cause,
     duplicate,
     forbidden_field,
@@ -12,11 +14,9 @@ from clientgo_apiserver.http.status import (
     not_supported,
     required,
 )
-from clientgo_apiserver.names import qualified_errors
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.pods.volumes import no_backsteps
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
-from clientgo_apiserver.resources import Object
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _LABELS = (

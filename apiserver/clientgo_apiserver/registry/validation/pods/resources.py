@@ -5,10 +5,10 @@ from functools import lru_cache
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity
-from clientgo_apiserver.http.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
-from clientgo_apiserver.names import label_errors, qualified_errors
+from clientgo_apiserver.api.names import label_errors, qualified_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
-from clientgo_apiserver.resources import Object
 
 _OBJECTS = (
     "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "persistentvolumeclaims",

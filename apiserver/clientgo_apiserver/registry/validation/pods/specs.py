@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator
 
 from clientgo.meta.quantities import total
-from clientgo_apiserver.gotypes.gostructs import go_struct
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api.names import label_value_errors, qualified_errors, search_domain_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import (
     Cause,
     duplicate,
     forbidden_field,
@@ -14,11 +15,10 @@ from clientgo_apiserver.http.status import (
     required,
     too_long,
 )
-from clientgo_apiserver.names import label_value_errors, qualified_errors, search_domain_errors
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.pods.resources import amount, resources
 from clientgo_apiserver.registry.validation.pods.volumes import descending_path
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
-from clientgo_apiserver.resources import Object
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _MIRROR = "kubernetes.io/config.mirror"

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+from clientgo_apiserver.api.names import qualified_errors, subdomain_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value
 from clientgo_apiserver.gotypes.gostructs import go_diff
-from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value
-from clientgo_apiserver.names import qualified_errors, subdomain_errors
 from clientgo_apiserver.registry.validation.generic import ip_address
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
-from clientgo_apiserver.resources import Object
 
 _MAX_DEADLINE = 2**31 - 1
 _SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")

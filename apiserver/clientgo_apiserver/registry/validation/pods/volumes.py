@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, required, too_long
-from clientgo_apiserver.names import subdomain_errors
+from clientgo_apiserver.api.names import subdomain_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, required, too_long
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
-from clientgo_apiserver.resources import Object
 
 _MINUTES = 10
 _ISCSI = {

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from clientgo_apiserver.api.names import label_value_errors, percent_errors, qualified_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.gotypes.gostructs import go_struct
-from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
-from clientgo_apiserver.names import label_value_errors, percent_errors, qualified_errors
 from clientgo_apiserver.registry.validation.generic import reader
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
-from clientgo_apiserver.resources import Object
 
 _UNMATCHED = "`selector` does not match template `labels`"
 

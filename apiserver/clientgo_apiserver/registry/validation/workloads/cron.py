@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from clientgo.internal.cron import DESCRIPTORS, FIELDS, part_values
-from clientgo_apiserver.formats import is_go_duration
-from clientgo_apiserver.http.status import Cause, invalid_value
+from clientgo_apiserver.api.formats import is_go_duration
+from clientgo_apiserver.api.status import Cause, invalid_value
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")

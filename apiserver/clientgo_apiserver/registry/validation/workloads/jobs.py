@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from clientgo_apiserver.gotypes.gostructs import go_struct
-from clientgo_apiserver.http.status import (
+from clientgo_apiserver.api.names import label_errors
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import (
     Cause,
     duplicate,
     forbidden_field,
@@ -16,13 +17,12 @@ from clientgo_apiserver.http.status import (
     too_long,
     too_many,
 )
-from clientgo_apiserver.names import label_errors
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount, name_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.registry.validation.workloads.controllers import is_convertible, selector_matches
-from clientgo_apiserver.resources import Object
 
 _SOURCES = {
     "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource",
@@ -297,13 +297,6 @@ def group_version(value: Any, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", text, f"unexpected GroupVersion string: {text}")
     elif "/" not in text and target.get("kind") != "ReplicationController":
         yield invalid_value("", text, "apiVersion must specify API group")
-
-
-@rule()
-def above_zero(value: Any, _: FieldScope) -> Iterator[Cause]:
-    """Reject a number that is not above zero; an absent one is zero."""
-    if (value or 0) <= 0:
-        yield invalid_value("", value or 0, "must be greater than zero")
 
 
 @rule()

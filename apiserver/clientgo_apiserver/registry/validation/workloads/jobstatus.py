@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import Cause, duplicate, invalid_value, required
 from clientgo_apiserver.gotypes.gostructs import go_struct
-from clientgo_apiserver.http.status import Cause, duplicate, invalid_value, required
 from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.registry.validation.workloads.jobs import indexes_of
-from clientgo_apiserver.resources import Object
 
 _TERMINAL = ("Failed", "Complete", "FailureTarget")
 

@@ -1,0 +1,1 @@
+"""The path of a write: decoding, patches, the pipeline, deletion."""
