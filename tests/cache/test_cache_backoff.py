@@ -117,15 +117,11 @@ INTERNAL, OTHER = InternalError("boom"), ConnectionFailed("reset")
         pytest.param(
             0.0, [(0, OTHER), (0, OTHER), (0, OTHER)], [False] * 3, id="off", marks=pytest.mark.behaviour("RD-01")
         ),
-        pytest.param(
-            1.0, [(0, INTERNAL), (1, INTERNAL), (1, INTERNAL)], [True, True, False],
-            id="a second of internal errors", marks=pytest.mark.behaviour("RD-02"),
-        ),
+        pytest.param(1.0, [(0, INTERNAL), (1, INTERNAL), (1, INTERNAL)], [True, True, False],
+                     id="a second of internal errors", marks=pytest.mark.behaviour("RD-02")),
         pytest.param(1.0, [(0, OTHER)], [False], id="another error", marks=pytest.mark.behaviour("RD-03")),
-        pytest.param(
-            1.0, [(0, INTERNAL), (0, OTHER), (1, INTERNAL)], [True, True, True],
-            id="another error does not end a running window", marks=pytest.mark.behaviour("RD-04"),
-        ),
+        pytest.param(1.0, [(0, INTERNAL), (0, OTHER), (1, INTERNAL)], [True, True, True],
+                     id="another error does not end a running window", marks=pytest.mark.behaviour("RD-04")),
     ],
 )  # fmt: skip
 def test_internal_errors_are_retried_until_the_deadline(

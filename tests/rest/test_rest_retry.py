@@ -16,20 +16,15 @@ BROKEN = ConnectionFailed("fake error")
     [
         pytest.param(500, {"retry-after": "1"}, 0, None, id="none allowed"),
         pytest.param(501, {"retry-after": "0"}, 1, Retry(1, 0.0, "501"), id="at once"),
-        pytest.param(
-            429,
-            {"retry-after": "2", "x-kubernetes-pf-flowschema-uid": "fs-1"},
-            3,
-            Retry(1, 2.0, 'due to server-side throttling, FlowSchema UID: "fs-1"'),
-            id="throttled",
-        ),
+        pytest.param(429, {"retry-after": "2", "x-kubernetes-pf-flowschema-uid": "fs-1"}, 3,
+                     Retry(1, 2.0, 'due to server-side throttling, FlowSchema UID: "fs-1"'), id="throttled"),
         pytest.param(503, {"retry-after": "3"}, 3, Retry(1, 3.0, "503"), id="unavailable"),
         pytest.param(429, {}, 1, None, id="429 without a time"),
         pytest.param(500, {"retry-after": "soon"}, 1, None, id="a time that is none"),
         pytest.param(404, {"retry-after": "1"}, 1, None, id="not a matter of time"),
         pytest.param(200, {"retry-after": "1"}, 1, None, id="success"),
     ],
-)
+)  # fmt: skip
 def test_response_is_retried_if_it_has_retry_after(
     status: int, headers: Mapping[str, str], limit: int, retry: Retry | None
 ) -> None:

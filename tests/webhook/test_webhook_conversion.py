@@ -128,22 +128,15 @@ def test_one_object_that_fails_fails_all_and_is_named(to_hub: Any, reason: str) 
 @pytest.mark.parametrize(
     ("obj", "desired", "reason"),
     [
-        (
-            home(),
-            f"{GROUP}/v9",
-            "unknown version ajd.my.domain/v9 of Home: expected one of ajd.my.domain/v2, ajd.my.domain/v1",
-        ),
+        (home(), f"{GROUP}/v9",
+         "unknown version ajd.my.domain/v9 of Home: expected one of ajd.my.domain/v2, ajd.my.domain/v1"),
         ({**home(), "apiVersion": f"{GROUP}/v9"}, f"{GROUP}/v2", "unknown version ajd.my.domain/v9 of Home"),
-        (
-            {**home(), "kind": "Castle"},
-            f"{GROUP}/v2",
-            "Castle default/villa: unknown kind ajd.my.domain/v1",
-        ),
+        ({**home(), "kind": "Castle"}, f"{GROUP}/v2", "Castle default/villa: unknown kind ajd.my.domain/v1"),
         (home(rooms="many"), f"{GROUP}/v2", "Home default/villa: invalid object: Expected `int | null`, got `str`"),
         ({}, "", "an object without kind: unknown kind None"),
         ({"kind": "Home", "apiVersion": f"{GROUP}/v1", "metadata": 5}, f"{GROUP}/v2", "Home: invalid object: "),
     ],
-)
+)  # fmt: skip
 def test_unknown_versions_and_kinds_are_reported(obj: Object, desired: str, reason: str) -> None:
     result = answer_of(route()(posted(asked(desired, obj))))["result"]
     assert result["status"] == "Failure"

@@ -234,22 +234,16 @@ def test_only_labels_and_annotations_of_metadata_may_be_converted(kube: Kube, ho
 @pytest.mark.parametrize(
     ("response", "words"),
     [
-        (
-            lambda request: _answer(request, result={"status": "Failure", "message": "cannot"}),
-            "conversion webhook for example.com/v1, Kind=Site failed: cannot",
-        ),
-        (
-            lambda request: _answer(request, convertedObjects=[], result={"status": "Success"}),
-            "webhook returned 0 objects, expected 1",
-        ),
-        (
-            lambda request: _answer(request, convertedObjects=request["objects"], result={"status": "Success"}),
-            "invalid converted object at index 0: invalid apiVersion",
-        ),
+        (lambda request: _answer(request, result={"status": "Failure", "message": "cannot"}),
+         "conversion webhook for example.com/v1, Kind=Site failed: cannot"),
+        (lambda request: _answer(request, convertedObjects=[], result={"status": "Success"}),
+         "webhook returned 0 objects, expected 1"),
+        (lambda request: _answer(request, convertedObjects=request["objects"], result={"status": "Success"}),
+         "invalid converted object at index 0: invalid apiVersion"),
         (lambda _: {"response": {"uid": "x"}}, 'got "x"'),
         (lambda _: {}, "no response provided"),
     ],
-)
+)  # fmt: skip
 def test_failed_conversion_fails_the_request_and_is_retried(
     kube: Kube, hook: WebhookServer, response: Any, words: str
 ) -> None:

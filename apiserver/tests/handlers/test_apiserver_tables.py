@@ -240,14 +240,10 @@ def test_event_of_the_new_group_shows_its_series() -> None:
     [
         ({"status": {"phase": "Pending"}}, "Pending"),
         ({"status": {"phase": "Running"}, "metadata": {"name": "p", "deletionTimestamp": "x"}}, "Terminating"),
-        (
-            {"status": {"phase": "Running", "containerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull"}}}]}},
-            "ErrImagePull",
-        ),
-        (
-            {"status": {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 3}}}]}},
-            "ExitCode:3",
-        ),
+        ({"status": {"phase": "Running", "containerStatuses": [{"state": {"waiting": {"reason": "ErrImagePull"}}}]}},
+         "ErrImagePull"),
+        ({"status": {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 3}}}]}},
+         "ExitCode:3"),
         (
             {
                 "spec": {"initContainers": [{"name": "a"}, {"name": "b"}]},
@@ -256,7 +252,7 @@ def test_event_of_the_new_group_shows_its_series() -> None:
             "Init:0/2",
         ),
     ],
-)
+)  # fmt: skip
 def test_pods_status_says_what_holds_it_up(pod: dict[str, Any], status: str) -> None:
     assert printed("", "pods", **pod)["Status"] == status
 

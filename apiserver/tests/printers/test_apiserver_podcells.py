@@ -62,16 +62,10 @@ def pod(*containers: Object, phase: str = "Running", init: list[Object] | None =
             "Running",
             id="one completed, others running, and ready",
         ),
-        pytest.param(
-            pod(status(ended(reason="Completed"), "a"), status(RUNNING, "b", ready=True)),
-            "NotReady",
-            id="one completed, others running, and not ready",
-        ),
-        pytest.param(
-            pod(status(ended(reason="Completed"), "a"), status(ended(1, reason="Error"), "b")),
-            "Error",
-            id="an error counts more than a completion",
-        ),
+        pytest.param(pod(status(ended(reason="Completed"), "a"), status(RUNNING, "b", ready=True)), "NotReady",
+                     id="one completed, others running, and not ready"),
+        pytest.param(pod(status(ended(reason="Completed"), "a"), status(ended(1, reason="Error"), "b")), "Error",
+                     id="an error counts more than a completion"),
         pytest.param(pod(metadata={"deletionTimestamp": "x"}), "Terminating", id="being deleted"),
         pytest.param(
             pod(phase="Succeeded", metadata={"deletionTimestamp": "x"}), "Succeeded", id="ended before its deletion"
@@ -80,7 +74,7 @@ def pod(*containers: Object, phase: str = "Running", init: list[Object] | None =
             pod(reason="NodeLost", metadata={"deletionTimestamp": "x"}), "Unknown", id="deleted on a lost node"
         ),
     ],
-)
+)  # fmt: skip
 def test_status_is_the_phase_unless_a_container_or_deletion_replaces_it(obj: Object, text: str) -> None:
     assert pod_status(obj) == text
 
