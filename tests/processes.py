@@ -39,12 +39,7 @@ class Child:
     """
 
     def __init__(
-        self,
-        command: Sequence[str],
-        output: Path,
-        *,
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
+        self, command: Sequence[str], output: Path, *, cwd: Path | None = None, env: Mapping[str, str] | None = None
     ) -> None:
         self.path = output
         self._read = 0

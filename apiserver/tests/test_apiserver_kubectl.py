@@ -13,10 +13,7 @@ import pytest
 from clientgo.envtest import BundledServer, Environment
 from clientgo.meta.yamlio import to_yaml
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")]
 
 
 class Kubectl:
@@ -50,10 +47,7 @@ def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
 
 
 def template(name: str) -> dict[str, Any]:
-    return {
-        "metadata": {"labels": {"app": name}},
-        "spec": {"containers": [{"name": "c", "image": "nginx:1.27"}]},
-    }
+    return {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "nginx:1.27"}]}}
 
 
 def workload(kind: str, name: str, **spec: Any) -> dict[str, Any]:

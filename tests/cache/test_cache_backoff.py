@@ -61,9 +61,7 @@ def test_returned_server_without_history_is_listed_soon_and_then_with_backoff(er
     [Forbidden("waking up"), InternalError("no"), LOST, VeryShortWatch("short")],
     ids=lambda error: type(error).__name__,
 )
-def test_returned_server_with_other_errors_starts_a_new_backoff(
-    error: Exception,
-) -> None:
+def test_returned_server_with_other_errors_starts_a_new_backoff(error: Exception) -> None:
     backoff = reflector_backoff()
     for _ in range(9):
         backoff.next(REFUSED)

@@ -7,10 +7,7 @@ import pytest
 
 from tests.e2e.kubectl import GROUP, Kubectl, config_map, deployment, gadget, lines, rows
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")]
 
 
 def test_apply_creates_then_changes_then_leaves_alone(kubectl: Kubectl) -> None:

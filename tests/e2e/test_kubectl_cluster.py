@@ -11,10 +11,7 @@ from clientgo.meta.schema.descriptions import descriptions_of
 from tests.e2e.kubectl import CRD, GROUP, Kubectl, config_map, deployment, gadget, lines, rows
 from tests.processes import Child
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")]
 
 
 @pytest.mark.feature("A-20")

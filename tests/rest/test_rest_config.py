@@ -281,8 +281,7 @@ def test_path_of_a_plugin_is_relative_to_its_kubeconfig(home: Home, command: str
 
 
 @pytest.mark.parametrize(
-    "user",
-    ["token: t", "username: u, password: p", "client-certificate-data: QQ==, client-key-data: QQ=="],
+    "user", ["token: t", "username: u, password: p", "client-certificate-data: QQ==, client-key-data: QQ=="]
 )
 def test_static_credentials_take_precedence_over_a_plugin(home: Home, user: str) -> None:
     exec_too = f"{{{user}, exec: {{command: nowhere, apiVersion: v1}}}}"

@@ -57,10 +57,7 @@ def test_managed_fields_name_the_owner_of_each_field(client: ConfigMaps) -> None
     client.create(config(k0="v0"), field_manager="creator")
     stored = client.apply(config(k1="v1"), field_manager="m")
     owned = {(e.manager, e.operation): dict(e.fields_v1 or {}) for e in stored.metadata.managed_fields}
-    assert owned == {
-        ("creator", "Update"): {"f:data": {".": {}, "f:k0": {}}},
-        ("m", "Apply"): {"f:data": {"f:k1": {}}},
-    }
+    assert owned == {("creator", "Update"): {"f:data": {".": {}, "f:k0": {}}}, ("m", "Apply"): {"f:data": {"f:k1": {}}}}
 
 
 def test_a_conflict_with_an_update_says_of_which_version(client: ConfigMaps) -> None:

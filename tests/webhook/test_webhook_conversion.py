@@ -57,10 +57,7 @@ def test_a_recorded_review_is_answered_in_order_with_its_metadata_to_the_letter(
 
 
 SPECS = st.builds(
-    HomeSpec,
-    owner=st.sampled_from(["", "ann", "ann & bob"]),
-    rooms=st.none() | st.integers(1, 9),
-    heated=st.booleans(),
+    HomeSpec, owner=st.sampled_from(["", "ann", "ann & bob"]), rooms=st.none() | st.integers(1, 9), heated=st.booleans()
 )
 
 
@@ -165,8 +162,7 @@ def test_an_invalid_object_is_logged_in_one_line_and_a_bug_with_its_traceback(
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"{", b"{}", b'{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}', asked("v1")["request"]],
+    "body", [b"{", b"{}", b'{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}', asked("v1")["request"]]
 )
 def test_invalid_review_is_rejected(body: Any) -> None:
     assert route()(posted(body)).status == 400

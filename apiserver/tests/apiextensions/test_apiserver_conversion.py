@@ -19,10 +19,7 @@ Object = dict[str, Any]
 
 GROUP = "example.com"
 TEXT = {"type": "string"}
-SCHEMAS = {
-    "v1": {"address": TEXT},
-    "v2": {"host": TEXT, "port": {"type": "integer"}},
-}
+SCHEMAS = {"v1": {"address": TEXT}, "v2": {"host": TEXT, "port": {"type": "integer"}}}
 
 
 @pytest.fixture
@@ -295,11 +292,7 @@ def test_a_watch_shows_each_event_in_its_version_and_in_order(hook: WebhookServe
                 break
         assert [
             (frame["type"], frame["object"]["apiVersion"], frame["object"]["spec"]["port"]) for frame in frames
-        ] == [
-            ("ADDED", "example.com/v2", 1),
-            ("MODIFIED", "example.com/v2", 2),
-            ("MODIFIED", "example.com/v2", 3),
-        ]
+        ] == [("ADDED", "example.com/v2", 1), ("MODIFIED", "example.com/v2", 2), ("MODIFIED", "example.com/v2", 3)]
         stream.close()
 
 

@@ -107,10 +107,7 @@ def test_gated_pod_shows_its_gate() -> None:
 
 
 def test_sidecars_count_as_containers() -> None:
-    init = [
-        status(ended(), "i"),
-        status(RUNNING, "side", started=True, ready=True, sidecar=True),
-    ]
+    init = [status(ended(), "i"), status(RUNNING, "side", started=True, ready=True, sidecar=True)]
     containers = [status(RUNNING, "a", ready=True), status(RUNNING, "b", ready=False)]
     assert ready_containers(pod(*containers, init=init, conditions=["Initialized"])) == "2/3"
 
