@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import APPLY, CONFIG_MAPS, MERGE, Kube
+from apiserver.tests.inprocess import CONFIG_MAPS, MERGE, Kube
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -52,10 +52,6 @@ def test_malformed_numbers_are_bad_requests(kube: Kube, query: str, reason: str)
 def test_options_of_writes_are_validated(kube: Kube, query: str, reason: str) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
     assert reason in kube.refused(422, "PATCH", f"{CONFIG_MAPS}/a?{query}", {}, MERGE)["message"]
-
-
-def test_an_apply_needs_a_manager_before_anything_else(kube: Kube) -> None:
-    assert "is required for apply patch" in kube.refused(422, "PATCH", f"{CONFIG_MAPS}/a", {}, APPLY)["message"]
 
 
 @pytest.mark.parametrize(
