@@ -45,14 +45,9 @@ class Child:
         self._read = 0
         with output.open("ab") as out:
             self.process = subprocess.Popen(
-                command,
-                cwd=cwd,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
+                command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                 start_new_session=True,
-            )
+            )  # fmt: skip
         LIVE.add(self)
 
     def __enter__(self) -> Self:

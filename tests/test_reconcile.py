@@ -135,11 +135,8 @@ def test_failure_has_its_retry_its_request_and_the_line_of_the_reconciler(caplog
     line = inspect.currentframe().f_lineno - 4  # type: ignore[union-attr]
     facts = {key: vars(record).get(key) for key in ("attempt", "retry_in", "request", "at")}
     assert facts == {
-        "attempt": 3,
-        "retry_in": "0.02s",
-        "request": "GET /api/v1/pods",
-        "at": f"tests/test_reconcile.py:{line}",
-    }
+        "attempt": 3, "retry_in": "0.02s", "request": "GET /api/v1/pods", "at": f"tests/test_reconcile.py:{line}",
+    }  # fmt: skip
 
 
 def test_request_of_the_cause_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -27,14 +27,9 @@ class Kubectl:
         """Return standard output and error of a command that exits with this code."""
         text = "---\n".join(map(to_yaml, stdin)) if stdin is not None else None
         done = subprocess.run(
-            ["kubectl", *arguments],
-            env=self._environ,
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=60,
+            ["kubectl", *arguments], env=self._environ, input=text, capture_output=True, text=True, timeout=60,
             check=False,
-        )
+        )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 

@@ -69,11 +69,8 @@ def test_nulls_in_unstructured_objects_read_as_absent_only_in_the_metadata() -> 
 
 def test_unstructured_object_round_trips_with_its_kind() -> None:
     text: dict[str, Any] = {
-        "apiVersion": "example.com/v1",
-        "kind": "Widget",
-        "metadata": {"name": "a"},
-        "spec": {"n": [1]},
-    }
+        "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"n": [1]},
+    }  # fmt: skip
     widget = CODEC.decode(encode_json(text))
     assert widget.to_dict() == text
     assert CODEC.decode(CODEC.encode(widget)) == widget

@@ -162,14 +162,9 @@ def test_requeue_keeps_or_sets_the_priority() -> None:
 @pytest.mark.feature("B-CR-09")
 def test_defaults_are_controller_runtimes_except_for_warm_up() -> None:
     assert ControllerOptions() == ControllerOptions(
-        workers=1,
-        priority_queue=True,
-        needs_leader_election=True,
-        recover_panic=True,
-        cache_sync_timeout=120.0,
-        reconciliation_timeout=0.0,
-        warm_up=True,
-    )
+        workers=1, priority_queue=True, needs_leader_election=True, recover_panic=True, cache_sync_timeout=120.0,
+        reconciliation_timeout=0.0, warm_up=True,
+    )  # fmt: skip
     fixture, waited = Fixture(*[ConnectionFailed("refused")] * 20), []
     for _ in range(20):
         fixture.process()

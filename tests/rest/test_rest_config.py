@@ -52,13 +52,9 @@ class Home:
 
     def load(self, **options: str) -> Config:
         return load_config(
-            kubeconfig=options.get("kubeconfig"),
-            master=options.get("master"),
-            context=options.get("context"),
-            hint=options.get("hint", ""),
-            environ=self.environ,
-            service_account=str(self.service_account),
-        )
+            kubeconfig=options.get("kubeconfig"), master=options.get("master"), context=options.get("context"),
+            hint=options.get("hint", ""), environ=self.environ, service_account=str(self.service_account),
+        )  # fmt: skip
 
 
 @pytest.fixture

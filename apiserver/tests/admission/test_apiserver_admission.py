@@ -34,15 +34,11 @@ def configuration(hook: WebhookServer, kind: str, *paths: str, **more: Any) -> O
     """A configuration named after its first path, with a webhook for each."""
     webhooks = [
         {
-            "name": f"{path.strip('/')}.example.com",
-            "clientConfig": hook.client_config(path),
-            "rules": [RULE],
-            "sideEffects": "None",
-            "admissionReviewVersions": ["v1"],
-            **more,
+            "name": f"{path.strip('/')}.example.com", "clientConfig": hook.client_config(path), "rules": [RULE],
+            "sideEffects": "None", "admissionReviewVersions": ["v1"], **more,
         }
         for path in paths
-    ]
+    ]  # fmt: skip
     name = paths[0].strip("/")
     return {"kind": f"{kind}WebhookConfiguration", "metadata": {"name": name}, "webhooks": webhooks}
 

@@ -331,13 +331,9 @@ def test_admission_webhook_gets_the_version_of_its_rules(
 ) -> None:
     rule = {"apiGroups": [GROUP], "apiVersions": ["v1"], "operations": ["*"], "resources": ["sites"]}
     webhook = {
-        "name": "m.example.com",
-        "clientConfig": hook.client_config("/mutate"),
-        "rules": [rule],
-        "matchPolicy": policy,
-        "sideEffects": "None",
-        "admissionReviewVersions": ["v1"],
-    }
+        "name": "m.example.com", "clientConfig": hook.client_config("/mutate"), "rules": [rule],
+        "matchPolicy": policy, "sideEffects": "None", "admissionReviewVersions": ["v1"],
+    }  # fmt: skip
     change = {"op": "replace", "path": "/spec/address", "value": "other:81"}
     hook.answers["/mutate"] = lambda review: patch(review, change)
     kube.ok("POST", DEFINITIONS, definition(by(hook)))

@@ -77,12 +77,9 @@ def test_items_of_built_in_lists_carry_no_kind_and_custom_ones_do(kube: Kube) ->
 
 def test_events_of_both_groups_are_one_store(kube: Kube) -> None:
     event = {
-        "metadata": {"name": "e"},
-        "involvedObject": {"kind": "Foo", "name": "a", "namespace": "default"},
-        "message": "hello",
-        "reason": "Synced",
-        "type": "Normal",
-    }
+        "metadata": {"name": "e"}, "involvedObject": {"kind": "Foo", "name": "a", "namespace": "default"},
+        "message": "hello", "reason": "Synced", "type": "Normal",
+    }  # fmt: skip
     kube.ok("POST", "/api/v1/namespaces/default/events", event)
     stored = kube.ok("GET", "/apis/events.k8s.io/v1/namespaces/default/events/e")
     assert (stored["apiVersion"], stored["note"], stored["regarding"]["name"]) == ("events.k8s.io/v1", "hello", "a")

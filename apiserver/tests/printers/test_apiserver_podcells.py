@@ -36,13 +36,10 @@ def pod(*containers: Object, phase: str = "Running", init: list[Object] | None =
         "metadata": {"name": "p", **fields.pop("metadata", {})},
         "spec": {"containers": [{"name": container["name"]} for container in containers], "initContainers": initial},
         "status": {
-            "phase": phase,
-            "conditions": conditions,
-            "containerStatuses": list(containers),
-            "initContainerStatuses": init or [],
-            **fields,
+            "phase": phase, "conditions": conditions, "containerStatuses": list(containers),
+            "initContainerStatuses": init or [], **fields,
         },
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

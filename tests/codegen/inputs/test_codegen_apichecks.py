@@ -22,14 +22,9 @@ def error_output(folder: Path, text: str, *more: str, module: str = "kinds") -> 
     (folder / "kinds.py").write_text(HEAD + textwrap.dedent(text))
     arguments = ["--input", module, "--output-package", "made", "--crd-dir", "crd", *more]
     result = subprocess.run(
-        [sys.executable, "-m", "clientgo.codegen", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"},
-        timeout=60,
-    )
+        [sys.executable, "-m", "clientgo.codegen", *arguments], cwd=folder, capture_output=True, text=True,
+        check=False, env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"}, timeout=60,
+    )  # fmt: skip
     assert (result.returncode, result.stdout) == (2, "")
     assert not (folder / "made").exists()
     assert not (folder / "crd").exists()
