@@ -200,9 +200,3 @@ def test_metadata_informer_keeps_only_metadata() -> None:
     assert lister.list() == [stored]
     assert b"much" not in encode(stored)
     factory.shutdown(timeout=10)
-
-
-def test_a_metadata_client_reads_metadata() -> None:
-    _, dynamic = clients(config_map("a", much="data"))
-    assert dynamic.metadata(CONFIG_MAPS, "ns").get("a").metadata.name == "a"
-    assert [item.metadata.name for item in dynamic.metadata(CONFIG_MAPS).list().items] == ["a"]

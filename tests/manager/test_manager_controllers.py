@@ -280,22 +280,6 @@ def test_stopped_controller_finishes_only_the_current_object() -> None:
     assert done == [A]
 
 
-@pytest.mark.parametrize(
-    ("returned", "sentence"),
-    [
-        (7, "reconcile must return a Result or None, got int"),
-        (Result(requeue_after="5s"), "requeue_after must be a number of seconds, got '5s'"),  # type: ignore[arg-type]
-    ],
-)
-def test_invalid_result_is_a_bug_and_does_not_end_the_worker(
-    returned: object, sentence: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    fixture = Fixture(returned)  # type: ignore[arg-type]
-    fixture.process()
-    assert fixture.waits() == 0.005
-    assert sentence in caplog.text
-
-
 def test_a_reconciler_is_an_object_or_a_function() -> None:
     fixture = Fixture()
     assert reconcile_of(fixture) == fixture.reconcile

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.retry import Retry, chain_errors, retry_for_error, retry_for_response
+from clientgo.rest.retry import Retry, retry_for_error, retry_for_response
 
 BROKEN = ConnectionFailed("fake error")
 
@@ -58,18 +58,3 @@ def test_a_broken_connection_is_retried_each_second_up_to_the_limit() -> None:
 )
 def test_only_broken_reads_are_retried(method: str, error: ConnectionFailed) -> None:
     assert retry_for_error(0, method, error) is None
-
-
-@pytest.mark.behaviour("RR-02")
-@pytest.mark.parametrize(
-    ("previous", "text"),
-    [
-        pytest.param(None, "fake error", id="no previous one"),
-        pytest.param(ConnectionFailed("fake error"), "fake error", id="the same text"),
-        pytest.param(ConnectionFailed("old"), "fake error - error from a previous attempt: old", id="another"),
-    ],
-)
-def test_different_previous_error_is_included(previous: ConnectionFailed | None, text: str) -> None:
-    messages = chain_errors(BROKEN, previous)
-    assert str(messages) == text
-    assert (messages is BROKEN) == (text == "fake error")

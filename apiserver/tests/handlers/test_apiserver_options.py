@@ -101,11 +101,6 @@ def test_unavailable_forms_are_not_acceptable(kube: Kube, path: str, accept: str
     assert (response.status, reason in response.json()["message"]) == (406, True)
 
 
-def test_yaml_is_answered_if_preferred(kube: Kube) -> None:
-    response = kube.send("GET", CONFIG_MAPS, accept="application/yaml, application/json")
-    assert (response.content_type, response.body[:14]) == ("application/yaml", b"apiVersion: v1")
-
-
 @pytest.mark.parametrize(
     ("method", "path", "code"),
     [
