@@ -39,25 +39,15 @@ class Child:
     """
 
     def __init__(
-        self,
-        command: Sequence[str],
-        output: Path,
-        *,
-        cwd: Path | None = None,
-        env: Mapping[str, str] | None = None,
+        self, command: Sequence[str], output: Path, *, cwd: Path | None = None, env: Mapping[str, str] | None = None
     ) -> None:
         self.path = output
         self._read = 0
         with output.open("ab") as out:
             self.process = subprocess.Popen(
-                command,
-                cwd=cwd,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
+                command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                 start_new_session=True,
-            )
+            )  # fmt: skip
         LIVE.add(self)
 
     def __enter__(self) -> Self:

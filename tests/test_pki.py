@@ -68,10 +68,7 @@ def test_has_signed_checks_issuer_hosts_and_expiry(clock: FakeClock) -> None:
 
 
 def test_invalid_authority_is_rejected() -> None:
-    authority, other = (
-        CertificateAuthority.create("test-ca"),
-        CertificateAuthority.create("test-ca"),
-    )
+    authority, other = (CertificateAuthority.create("test-ca"), CertificateAuthority.create("test-ca"))
     with pytest.raises(ConfigError, match="invalid certificate authority"):
         CertificateAuthority(b"x", b"y")
     with pytest.raises(ConfigError, match="key and certificate do not match"):

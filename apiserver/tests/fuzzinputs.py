@@ -29,19 +29,15 @@ CREATABLE: list[tuple[str, Object]] = [
     (f"{CORE}/events", {"metadata": {"name": "b"}, "involvedObject": {"namespace": "default"}, "reason": "r"}),
     (f"{CORE}/secrets", {"metadata": {"name": "b"}}),
     ("/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": "b"}}),
-    (
-        "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles",
-        {"metadata": {"name": "b"}, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]},
-    ),
-    (
-        "/apis/coordination.k8s.io/v1/namespaces/default/leases",
-        {"metadata": {"name": "b"}, "spec": {"leaseDurationSeconds": 15, "renewTime": "2024-01-01T00:00:00.0Z"}},
-    ),
+    ("/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles",
+     {"metadata": {"name": "b"}, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}),
+    ("/apis/coordination.k8s.io/v1/namespaces/default/leases",
+     {"metadata": {"name": "b"}, "spec": {"leaseDurationSeconds": 15, "renewTime": "2024-01-01T00:00:00.0Z"}}),
     (DEFINITIONS, definition("bars", "Bar", "example.com")),
     ("/apis/networking.k8s.io/v1/namespaces/default/networkpolicies", {"metadata": {"name": "b"}}),
     ("/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", {"metadata": {"name": "b"}}),
     ("/apis/storage.k8s.io/v1/storageclasses", {"metadata": {"name": "b"}, "provisioner": "p"}),
-]
+]  # fmt: skip
 """URL to create objects at, and a valid object. The kept inputs select one by position: append, do not reorder."""
 
 PATCHED = [f"{FOOS}/a", f"{FOOS}/a/status", f"{FOOS}/a/scale", f"{DEPLOYMENTS}/a", f"{DEPLOYMENTS}/a/status"]

@@ -72,9 +72,7 @@ def definition(plural: str = "foos", kind: str = "Foo", group: str = GROUP, sche
                             "statusReplicasPath": ".status.availableReplicas",
                         },
                     },
-                    "schema": {
-                        "openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": status}},
-                    },
+                    "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec, "status": status}}},
                 }
             ],
         },

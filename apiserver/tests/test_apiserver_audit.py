@@ -79,13 +79,9 @@ def test_an_event_has_the_shape_of_audit_k8s_io() -> None:
     assert event["user"] == {"username": "bob", "groups": ["team", "system:authenticated"]}
     assert (event["userAgent"], event["auditID"].count("-")) == ("robot/1", 4)
     assert event["objectRef"] == {
-        "resource": "foos",
-        "namespace": "default",
-        "name": "a",
-        "uid": built["metadata"]["uid"],
-        "apiGroup": "samplecontroller.k8s.io",
-        "apiVersion": "v1alpha1",
-    }
+        "resource": "foos", "namespace": "default", "name": "a", "uid": built["metadata"]["uid"],
+        "apiGroup": "samplecontroller.k8s.io", "apiVersion": "v1alpha1",
+    }  # fmt: skip
     assert event["requestReceivedTimestamp"].endswith("Z")
     assert event["requestReceivedTimestamp"] <= event["stageTimestamp"]
 

@@ -40,10 +40,7 @@ REFERENCE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role"}
 
 
 OBJECTS: list[dict[str, Any]] = [
-    {
-        "metadata": {**META, "labels": LABELS},
-        "rules": [{"nonResourceURLs": ["/api", "/version"], "verbs": ["get"]}],
-    },
+    {"metadata": {**META, "labels": LABELS}, "rules": [{"nonResourceURLs": ["/api", "/version"], "verbs": ["get"]}]},
     {
         "metadata": {**META, "labels": LABELS | {EDIT: "true"}},
         "rules": [{"apiGroups": ["", "apps"], "resourceNames": ["x", "y"], "resources": ["a/b"], "verbs": ["*"]}],

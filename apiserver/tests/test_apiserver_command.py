@@ -136,9 +136,7 @@ def test_invalid_port_is_reported_without_traceback() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
-    [(None, "does not exist"), ("a: [", "cannot be read as YAML")],
-    ids=["absent", "no YAML"],
+    ("text", "reason"), [(None, "does not exist"), ("a: [", "cannot be read as YAML")], ids=["absent", "no YAML"]
 )
 def test_unreadable_crds_are_reported_in_one_line(tmp_path: Path, text: str | None, reason: str) -> None:
     crd = tmp_path / "crd.yaml"

@@ -13,10 +13,7 @@ import pytest
 from clientgo.envtest import BundledServer, Environment
 from clientgo.meta.yamlio import to_yaml
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")]
 
 
 class Kubectl:
@@ -30,14 +27,9 @@ class Kubectl:
         """Return standard output and error of a command that exits with this code."""
         text = "---\n".join(map(to_yaml, stdin)) if stdin is not None else None
         done = subprocess.run(
-            ["kubectl", *arguments],
-            env=self._environ,
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=60,
+            ["kubectl", *arguments], env=self._environ, input=text, capture_output=True, text=True, timeout=60,
             check=False,
-        )
+        )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -50,10 +42,7 @@ def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
 
 
 def template(name: str) -> dict[str, Any]:
-    return {
-        "metadata": {"labels": {"app": name}},
-        "spec": {"containers": [{"name": "c", "image": "nginx:1.27"}]},
-    }
+    return {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "nginx:1.27"}]}}
 
 
 def workload(kind: str, name: str, **spec: Any) -> dict[str, Any]:

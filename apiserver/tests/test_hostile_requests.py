@@ -1,12 +1,10 @@
 """Requests that ask for more than a server may do: each is answered as by a real one, and soon."""
 
-import base64
-import json
 from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import CONFIG_MAPS, DEFINITIONS, FOOS, Kube, definition, foo
+from apiserver.tests.inprocess import DEFINITIONS, FOOS, Kube, definition, foo
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import ExpiredRevision
 
@@ -28,12 +26,6 @@ def test_a_long_expression_is_accepted(rule: str) -> None:
 @pytest.mark.parametrize("rule", [f"{'(' * 300}true{')' * 300}", f"self{'.a' * 3000} == 1"], ids=["nested", "members"])
 def test_an_expression_that_is_nested_too_deep_is_invalid(rule: str) -> None:
     Kube().refused(422, "POST", DEFINITIONS, with_rule(rule))
-
-
-@pytest.mark.parametrize("start", [7, None, ["a"], {"a": 1}])
-def test_a_continue_token_of_another_form_is_a_bad_request(start: Any) -> None:
-    token = base64.urlsafe_b64encode(json.dumps({"v": "meta.k8s.io/v1", "rv": 1, "start": start}).encode()).decode()
-    Kube().refused(400, "GET", f"{CONFIG_MAPS}?limit=1&continue={token}")
 
 
 def test_a_list_from_the_cache_has_no_pages() -> None:

@@ -185,32 +185,22 @@ def test_pull_policy_follows_from_the_tag_of_a_valid_image(image: str, policy: s
     [
         ("storage.k8s.io/v1/csidrivers", {"spec": {"volumeLifecycleModes": [None]}}),
         ("storage.k8s.io/v1/storageclasses", {"provisioner": "p", "volumeBindingMode": ""}),
-        (
-            "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
-            {"webhooks": [{"name": "a.b.c", "sideEffects": "", "admissionReviewVersions": ["v1"]}]},
-        ),
-        (
-            "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
-            {"webhooks": [{"name": "a.b.c", "reinvocationPolicy": "", **HOOK}]},
-        ),
+        ("admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+         {"webhooks": [{"name": "a.b.c", "sideEffects": "", "admissionReviewVersions": ["v1"]}]}),
+        ("admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+         {"webhooks": [{"name": "a.b.c", "reinvocationPolicy": "", **HOOK}]}),
         ("admissionregistration.k8s.io/v1/validatingadmissionpolicies", {"spec": {"failurePolicy": ""}}),
-        (
-            "admissionregistration.k8s.io/v1/validatingadmissionpolicies",
-            {"spec": {"matchConstraints": {"matchPolicy": ""}}},
-        ),
-        (
-            "admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
-            {"spec": {"paramRef": {"name": "a", "parameterNotFoundAction": ""}}},
-        ),
+        ("admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+         {"spec": {"matchConstraints": {"matchPolicy": ""}}}),
+        ("admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+         {"spec": {"paramRef": {"name": "a", "parameterNotFoundAction": ""}}}),
         ("certificates.k8s.io/v1/certificatesigningrequests", {"spec": {"usages": ["", None]}}),
         (f"discovery.k8s.io/v1/{NAMESPACED}/endpointslices", {"addressType": "IPv4", "ports": [{"protocol": ""}]}),
         (f"networking.k8s.io/v1/{NAMESPACED}/networkpolicies", {"spec": {"ingress": [{"ports": [{"protocol": ""}]}]}}),
-        (
-            f"networking.k8s.io/v1/{NAMESPACED}/ingresses",
-            {"spec": {"rules": [{"http": {"paths": [{"path": "/", "pathType": ""}]}}]}},
-        ),
+        (f"networking.k8s.io/v1/{NAMESPACED}/ingresses",
+         {"spec": {"rules": [{"http": {"paths": [{"path": "/", "pathType": ""}]}}]}}),
     ],
-)
+)  # fmt: skip
 def test_an_empty_choice_that_is_present_is_not_supported(path: str, body: Object) -> None:
     message = Kube().refused(422, "POST", f"/apis/{path}", {"metadata": {"name": "a"}, **body})
     assert "Unsupported value" in message["message"]

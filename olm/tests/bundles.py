@@ -33,10 +33,7 @@ _VERSION: dict[str, Any] = {
         "icon": [{"base64data": "PHN2Zy8+", "mediatype": "image/svg+xml"}],
         "maintainers": [{"name": "Jane", "email": "jane@c9g.io"}],
         "links": [{"name": "Foo", "url": "https://c9g.io"}],
-        "installModes": [
-            {"type": "OwnNamespace", "supported": False},
-            {"type": "AllNamespaces", "supported": True},
-        ],
+        "installModes": [{"type": "OwnNamespace", "supported": False}, {"type": "AllNamespaces", "supported": True}],
         "customresourcedefinitions": {
             "owned": [{"name": NAME, "kind": "Foo", "version": "v1", "description": "A Foo."}]
         },

@@ -213,12 +213,9 @@ def test_handwritten_descriptors_are_kept_and_completed_from_the_schema() -> Non
         },
     }
     base = {
-        "name": "foos.c9g.io",
-        "kind": "Foo",
-        "version": "v1",
-        "displayName": "The Foo",
+        "name": "foos.c9g.io", "kind": "Foo", "version": "v1", "displayName": "The Foo",
         "specDescriptors": [{"path": "replicas", "description": "How many."}],
-    }
+    }  # fmt: skip
 
     assert owned([definition], [base]) == [
         {

@@ -44,43 +44,31 @@ RULES = [
     (set_value("csv spec keywords", "foo"), "spec.keywords must be a list"),
     (set_value("csv spec icon", [{"mediatype": 1}]), "spec.icon[0].base64data is missing"),
     (set_value("csv spec icon", [{"mediatype": 1}]), "spec.icon[0].mediatype must be a string"),
-    (
-        set_value("csv spec install spec clusterPermissions 0 serviceAccountName", None),
-        "[0].serviceAccountName is missing",
-    ),
+    (set_value("csv spec install spec clusterPermissions 0 serviceAccountName", None),
+     "[0].serviceAccountName is missing"),
     (set_value("csv spec", ["foo"]), "spec must be a mapping"),
     # Names and versions.
     (set_value("csv apiVersion", "v1"), "invalid apiVersion v1: expected operators.coreos.com/v1alpha1"),
-    (
-        set_value("csv metadata name", "foo.v0.2.0"),
-        "'foo.v0.2.0' and spec.version '0.1.0' differ: the name is PACKAGE.v0.1.0",
-    ),
-    (
-        set_value("csv metadata name", "Foo.v0.1.0"),
-        "invalid metadata.name 'Foo.v0.1.0': expected a DNS subdomain of at most 63 characters",
-    ),
+    (set_value("csv metadata name", "foo.v0.2.0"),
+     "'foo.v0.2.0' and spec.version '0.1.0' differ: the name is PACKAGE.v0.1.0"),
+    (set_value("csv metadata name", "Foo.v0.1.0"),
+     "invalid metadata.name 'Foo.v0.1.0': expected a DNS subdomain of at most 63 characters"),
     (set_value("csv metadata name", "f" * 60 + ".v0.1.0"), "expected a DNS subdomain of at most 63 characters"),
     (set_value("csv spec version", "1.0"), "invalid spec.version '1.0': expected a semantic version"),
     (set_value("csv spec minKubeVersion", "v1.29"), "invalid spec.minKubeVersion 'v1.29': expected a semantic version"),
     (set_value("csv spec minKubeVersion", None), "warning: spec.minKubeVersion is missing"),
     (set_value("csv spec replaces", "foo.v0.1.0"), "spec.replaces 'foo.v0.1.0' is this version"),
     (set_value("csv spec replaces", "foo_1"), "invalid spec.replaces 'foo_1': expected a DNS subdomain"),
-    (
-        set_value("csv metadata annotations olm.skiprange", "<1"),
-        "invalid annotation olm.skiprange: expected the spelling olm.skipRange",
-    ),
-    (
-        set_value("csv spec relatedImages", [{"name": "a", "image": "a b"}]),
-        "invalid spec.relatedImages[0].image 'a b': expected the name of an image",
-    ),
+    (set_value("csv metadata annotations olm.skiprange", "<1"),
+     "invalid annotation olm.skiprange: expected the spelling olm.skipRange"),
+    (set_value("csv spec relatedImages", [{"name": "a", "image": "a b"}]),
+     "invalid spec.relatedImages[0].image 'a b': expected the name of an image"),
     # Install modes.
     (set_value("csv spec installModes", None), "spec.installModes is missing"),
     (set_value("csv spec installModes 1 supported", False), "spec.installModes supports no mode"),
     (set_value("csv spec installModes 0 type", "AllNamespaces"), "spec.installModes has AllNamespaces twice"),
-    (
-        set_value("csv spec installModes 0 type", "Everywhere"),
-        "invalid spec.installModes[0].type 'Everywhere': expected",
-    ),
+    (set_value("csv spec installModes 0 type", "Everywhere"),
+     "invalid spec.installModes[0].type 'Everywhere': expected"),
     # Owned CRDs.
     (set_value(OWNED, [FOO, BAR]), "the owned CRD bars.c9g.io (Bar, v1) not found in manifests"),
     (set_value(f"{OWNED} 0 version", "v2"), f"the owned CRD {NAME} (Foo, v2) not found in manifests"),
@@ -90,40 +78,28 @@ RULES = [
     (set_value(f"{OWNED} 0 name", "foos"), "invalid name of the owned CRD 'foos': expected PLURAL.GROUP"),
     (set_value("crd spec versions 0 served", False), f"the owned CRD {NAME} (Foo) does not serve its version v1"),
     (set_value("crd spec versions", [V1, V1]), f"the CRD {NAME} stores 2 versions"),
-    (
-        set_value("crd metadata name", "foo.c9g.io"),
-        "invalid name of the CRD 'foo.c9g.io': expected foos.samplecontroller.c9g.io",
-    ),
+    (set_value("crd metadata name", "foo.c9g.io"),
+     "invalid name of the CRD 'foo.c9g.io': expected foos.samplecontroller.c9g.io"),
     (add_object("account", ACCOUNT), "OLM creates the ServiceAccount foo of the Deployment: remove its manifest"),
     # Examples.
     (set_value("csv metadata annotations alm-examples", "["), "invalid annotation alm-examples"),
-    (
-        set_value("csv metadata annotations alm-examples", "{}"),
-        "invalid annotation alm-examples: expected a JSON list of objects",
-    ),
+    (set_value("csv metadata annotations alm-examples", "{}"),
+     "invalid annotation alm-examples: expected a JSON list of objects"),
     (set_value("csv metadata annotations alm-examples", None), "warning: the annotation alm-examples is missing"),
-    (
-        set_value("csv metadata annotations alm-examples", "[]"),
-        "warning: alm-examples has no Foo of samplecontroller.c9g.io/v1",
-    ),
-    (
-        set_value("csv metadata annotations alm-examples", str([{**EXAMPLE, "kind": "Bar"}]).replace("'", '"')),
-        "error: alm-examples has a Bar of samplecontroller.c9g.io/v1, which the operator does not own",
-    ),
+    (set_value("csv metadata annotations alm-examples", "[]"),
+     "warning: alm-examples has no Foo of samplecontroller.c9g.io/v1"),
+    (set_value("csv metadata annotations alm-examples", str([{**EXAMPLE, "kind": "Bar"}]).replace("'", '"')),
+     "error: alm-examples has a Bar of samplecontroller.c9g.io/v1, which the operator does not own"),
     # Webhooks.
     (set_value(f"{HOOK} type", "Webhook"), "invalid spec.webhookdefinitions[0].type 'Webhook': expected"),
     (set_value(f"{HOOK} admissionReviewVersions", []), "spec.webhookdefinitions[0].admissionReviewVersions is missing"),
     (set_value(f"{HOOK} sideEffects", None), "spec.webhookdefinitions[0].sideEffects is missing"),
     (set_value(f"{HOOK} deploymentName", "bar"), "the Deployment 'bar' of the webhook vfoo.c9g.io not found"),
     (set_value(f"{HOOK} containerPort", 70000), "vfoo.c9g.io has the invalid containerPort 70000"),
-    (
-        set_value(f"{HOOK} webhookPath", "validate"),
-        "vfoo.c9g.io has the invalid webhookPath 'validate': expected a leading /",
-    ),
-    (
-        set_value(f"{HOOK} type", "ConversionWebhook"),
-        "the webhook vfoo.c9g.io converts no CRDs: list them in conversionCRDs",
-    ),
+    (set_value(f"{HOOK} webhookPath", "validate"),
+     "vfoo.c9g.io has the invalid webhookPath 'validate': expected a leading /"),
+    (set_value(f"{HOOK} type", "ConversionWebhook"),
+     "the webhook vfoo.c9g.io converts no CRDs: list them in conversionCRDs"),
     (set_value(f"{HOOK} conversionCRDs", ["bars.c9g.io"]), "converts bars.c9g.io, which the operator does not own"),
     # Annotations and labels.
     (set_value(f"annotations {BUNDLE}mediatype.v1", "helm"), "mediatype.v1 'helm': expected 'registry+v1'"),
@@ -131,27 +107,19 @@ RULES = [
     (set_value(f"annotations {BUNDLE}package.v1", "Foo"), "package.v1 'Foo': expected lower case letters"),
     (set_value(f"annotations {BUNDLE}channels.v1", ""), "invalid channel '' in"),
     (set_value(f"annotations {BUNDLE}channels.v1", "a, stable"), "invalid channel ' stable' in"),
-    (
-        set_value(f"annotations {BUNDLE}channel.default.v1", "fast"),
-        "'fast': expected one of the channels candidate, stable",
-    ),
-    (
-        set_value(f"annotations {BUNDLE}package.v1", "bar"),
-        "label operators.operatorframework.io.bundle.package.v1 'foo' differs from the annotation 'bar'",
-    ),
+    (set_value(f"annotations {BUNDLE}channel.default.v1", "fast"),
+     "'fast': expected one of the channels candidate, stable"),
+    (set_value(f"annotations {BUNDLE}package.v1", "bar"),
+     "label operators.operatorframework.io.bundle.package.v1 'foo' differs from the annotation 'bar'"),
     # Objects and size.
     (add_object("pod", {**ACCOUNT, "kind": "Pod"}), "OLM does not install a Pod from a bundle: remove 'foo'"),
-    (
-        add_object("old", OLD),
-        "PodDisruptionBudget of policy/v1beta1 was removed in Kubernetes 1.25: use the stable API",
-    ),
-    (
-        lambda bundle: replace(bundle, size=MOST_BYTES + 1),
-        f"compressed size {MOST_BYTES + 1} bytes, limit {MOST_BYTES}",
-    ),
+    (add_object("old", OLD),
+     "PodDisruptionBudget of policy/v1beta1 was removed in Kubernetes 1.25: use the stable API"),
+    (lambda bundle: replace(bundle, size=MOST_BYTES + 1),
+     f"compressed size {MOST_BYTES + 1} bytes, limit {MOST_BYTES}"),
     (lambda bundle: replace(bundle, size=MOST_BYTES - 1), "compressed size"),
     (lambda bundle: replace(bundle, objects={}), "expected one ClusterServiceVersion, got 0"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "expected"), RULES, ids=[expected[-60:] for _, expected in RULES])
@@ -175,32 +143,20 @@ def test_bundle_with_conversion_webhook_must_support_only_all_namespaces() -> No
     ("suite", "change", "expected"),
     [
         ("operatorhub", set_value("csv spec provider", {}), "error: spec.provider.name is missing"),
-        (
-            "operatorhub",
-            set_value("csv spec maintainers 0 email", "jane"),
-            "error: spec.maintainers[0] must have a name and",
-        ),
+        ("operatorhub", set_value("csv spec maintainers 0 email", "jane"),
+         "error: spec.maintainers[0] must have a name and"),
         ("operatorhub", set_value("csv spec links 0 url", "c9g.io"), "error: spec.links[0] must have a name and a URL"),
         ("operatorhub", set_value("csv spec icon 0 mediatype", "image/bmp"), "error: spec.icon must have base64data"),
         ("operatorhub", set_value("csv spec icon", []), "warning: spec.icon is missing"),
-        (
-            "operatorhub",
-            set_value("csv metadata annotations capabilities", "All"),
-            "error: invalid capabilities 'All': expected",
-        ),
-        (
-            "operatorhub",
-            set_value("csv metadata annotations categories", "Toys"),
-            "error: invalid category 'Toys': expected",
-        ),
-        (
-            "good-practices",
-            set_value(f"annotations {BUNDLE}channels.v1", "alpha"),
-            "warning: unusual channel 'alpha'",
-        ),
+        ("operatorhub", set_value("csv metadata annotations capabilities", "All"),
+         "error: invalid capabilities 'All': expected"),
+        ("operatorhub", set_value("csv metadata annotations categories", "Toys"),
+         "error: invalid category 'Toys': expected"),
+        ("good-practices", set_value(f"annotations {BUNDLE}channels.v1", "alpha"),
+         "warning: unusual channel 'alpha'"),
         ("good-practices", set_value(f"{OWNED} 0 description", None), "warning: Foo has no description"),
     ],
-)
+)  # fmt: skip
 def test_optional_suites_report_more(suite: str, change: Callable[[Bundle], Bundle], expected: str) -> None:
     changed = change(valid_bundle())
 

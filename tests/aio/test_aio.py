@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -124,26 +124,6 @@ def test_call_has_the_context_of_its_task() -> None:
         assert (await in_thread(current_scopes)())[:-1] == before
 
     asyncio.run(program())
-
-
-def test_cancelled_wait_for_an_item_loses_none() -> None:
-    ready = threading.Event()
-
-    def items() -> Iterator[int]:
-        yield 1
-        ready.wait(20)
-        yield 2
-
-    async def program() -> list[int]:
-        async with AsyncStream(items) as stream:
-            read = [await anext(stream)]
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.05):
-                    await anext(stream)
-            ready.set()
-            return read + [item async for item in stream]
-
-    assert asyncio.run(program()) == [1, 2]
 
 
 def test_error_of_a_stream_is_raised() -> None:

@@ -173,20 +173,6 @@ def test_exception_of_a_source_does_not_look_like_the_end_of_its_stream(error: t
     asyncio.run(program())
 
 
-def test_abandoned_streams_give_back_their_threads() -> None:
-    async def abandon() -> None:
-        async with asyncio.timeout(0.01):
-            async for _ in AsyncStream(silent):
-                pass
-
-    async def program() -> None:
-        errors = await asyncio.gather(*(abandon() for _ in range(50)), return_exceptions=True)
-        assert {type(error) for error in errors} == {TimeoutError}
-        eventually(lambda: not threads())  # although `errors` keeps the tracebacks
-
-    asyncio.run(program())
-
-
 def test_stream_that_only_anext_refers_to_is_not_abandoned() -> None:
     async def program() -> int:
         gc.collect()

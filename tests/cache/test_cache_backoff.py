@@ -61,9 +61,7 @@ def test_returned_server_without_history_is_listed_soon_and_then_with_backoff(er
     [Forbidden("waking up"), InternalError("no"), LOST, VeryShortWatch("short")],
     ids=lambda error: type(error).__name__,
 )
-def test_returned_server_with_other_errors_starts_a_new_backoff(
-    error: Exception,
-) -> None:
+def test_returned_server_with_other_errors_starts_a_new_backoff(error: Exception) -> None:
     backoff = reflector_backoff()
     for _ in range(9):
         backoff.next(REFUSED)
@@ -117,15 +115,11 @@ INTERNAL, OTHER = InternalError("boom"), ConnectionFailed("reset")
         pytest.param(
             0.0, [(0, OTHER), (0, OTHER), (0, OTHER)], [False] * 3, id="off", marks=pytest.mark.behaviour("RD-01")
         ),
-        pytest.param(
-            1.0, [(0, INTERNAL), (1, INTERNAL), (1, INTERNAL)], [True, True, False],
-            id="a second of internal errors", marks=pytest.mark.behaviour("RD-02"),
-        ),
+        pytest.param(1.0, [(0, INTERNAL), (1, INTERNAL), (1, INTERNAL)], [True, True, False],
+                     id="a second of internal errors", marks=pytest.mark.behaviour("RD-02")),
         pytest.param(1.0, [(0, OTHER)], [False], id="another error", marks=pytest.mark.behaviour("RD-03")),
-        pytest.param(
-            1.0, [(0, INTERNAL), (0, OTHER), (1, INTERNAL)], [True, True, True],
-            id="another error does not end a running window", marks=pytest.mark.behaviour("RD-04"),
-        ),
+        pytest.param(1.0, [(0, INTERNAL), (0, OTHER), (1, INTERNAL)], [True, True, True],
+                     id="another error does not end a running window", marks=pytest.mark.behaviour("RD-04")),
     ],
 )  # fmt: skip
 def test_internal_errors_are_retried_until_the_deadline(

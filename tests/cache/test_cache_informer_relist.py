@@ -155,12 +155,8 @@ def test_changes_missed_by_a_reset_watch_are_not_initial() -> None:
 def test_changes_of_a_watch_are_delivered_in_order_and_not_merged() -> None:
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     events: list[AnyEvent[ConfigMap]] = [
-        added("foo", 10),
-        added("bar", 11),
-        modified("foo", 12),
-        modified("foo", 13),
-        added("zab", 30),
-    ]
+        added("foo", 10), added("bar", 11), modified("foo", 12), modified("foo", 13), added("zab", 30),
+    ]  # fmt: skip
     with following(Script(page(), FakeWatch(events)), handling(handler)):
         handler.wait_for(5)
     messages = [(reports.name, reports.new.metadata.resource_version) for reports in handler.recorded]

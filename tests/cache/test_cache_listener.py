@@ -322,12 +322,8 @@ def test_filter_passes_accepted_objects_and_deletions_of_unknown_state() -> None
         delete(cast(ConfigMap, DeletedFinalStateUnknown(ObjectName("ns", color), colored(color))))
     delete(cast(ConfigMap, DeletedFinalStateUnknown(ObjectName("ns", "unknown"), None)))
     assert seen.calls() == [
-        ("add", "ns/a"),
-        ("add", "ns/a"),
-        ("delete", "ns/a"),
-        ("delete", "ns/red"),
-        ("delete", "ns/unknown"),
-    ]
+        ("add", "ns/a"), ("add", "ns/a"), ("delete", "ns/a"), ("delete", "ns/red"), ("delete", "ns/unknown"),
+    ]  # fmt: skip
 
 
 @pytest.mark.feature("B-INF-08")

@@ -65,13 +65,8 @@ def informer_of(transport: FakeTransport) -> tuple[SharedInformer[ConfigMap], Re
 def test_filled_cache_keeps_its_objects_and_lists_again(body: object, group: Group) -> None:
     expired = FakeStream(frame("ERROR", FAILURE | {"reason": "Expired", "code": 410}), end=True)
     steps: list[Step] = [
-        reply(page(5, "a", "b")),
-        expired,
-        reply(body),
-        reply(body),
-        reply(page(9, "a", "b", "c")),
-        FakeStream(),
-    ]
+        reply(page(5, "a", "b")), expired, reply(body), reply(body), reply(page(9, "a", "b", "c")), FakeStream(),
+    ]  # fmt: skip
     informer, handler = informer_of(FakeTransport(*steps))
     informer.start(group)
     calls = handler.wait_for(5)

@@ -124,15 +124,8 @@ def test_empty_and_zero_versions_are_rejected(version: str) -> None:
         pytest.param(
             "5", [6, ApiError("?", code=666), 7], 0, 2, [6, 7], id="666", marks=pytest.mark.behaviour("RW-13")
         ),
-        pytest.param(
-            "5",
-            [6, api_error(Status()), 7],
-            0,
-            2,
-            [6, 7],
-            id="an error that is not a Status",
-            marks=pytest.mark.behaviour("RW-14"),
-        ),
+        pytest.param("5", [6, api_error(Status()), 7], 0, 2, [6, 7], id="an error that is not a Status",
+                     marks=pytest.mark.behaviour("RW-14")),
         pytest.param("5", [6], 1, 2, [6], id="closed", marks=pytest.mark.behaviour("RW-15")),
         pytest.param("4", [5, 6], 1, 3, [5, 6], id="closed after each", marks=pytest.mark.behaviour("RW-16")),
         pytest.param("4", [5, 7], 1, 3, [5, 7], id="with a gap", marks=pytest.mark.behaviour("RW-17")),
@@ -141,17 +134,10 @@ def test_empty_and_zero_versions_are_rejected(version: str) -> None:
         pytest.param(
             "2", [1, 2, 5, 6, 7, 11], 1, 5, [5, 6, 7, 11], id="and old events", marks=pytest.mark.behaviour("RW-19")
         ),
-        pytest.param(
-            "1",
-            [1, 2, 5, 6, 7, 11],
-            2,
-            3,
-            [2, 5, 6, 7, 11],
-            id="closed after two",
-            marks=pytest.mark.behaviour("RW-20"),
-        ),
+        pytest.param("1", [1, 2, 5, 6, 7, 11], 2, 3, [2, 5, 6, 7, 11], id="closed after two",
+                     marks=pytest.mark.behaviour("RW-20")),
     ],
-)
+)  # fmt: skip
 def test_events_are_returned_once_across_several_watches(
     version: str, events: list[Step], cut: int, calls: int, seen: list[int]
 ) -> None:

@@ -19,12 +19,8 @@ from clientgo.testing.source import FakeSource
         (Pod, "spec.nodeName=n", {"spec": {"nodeName": "n"}}, True),
         (Pod, "spec.nodeName=n", {"spec": {}}, False),
         (Pod, "spec.nodeName!=n", {}, True),
-        (
-            Pod,
-            "spec.nodeName=n,status.phase=Running",
-            {"spec": {"nodeName": "n"}, "status": {"phase": "Failed"}},
-            False,
-        ),
+        (Pod, "spec.nodeName=n,status.phase=Running", {"spec": {"nodeName": "n"}, "status": {"phase": "Failed"}},
+         False),
         (Pod, "spec.hostNetwork=false", {"spec": {}}, True),
         (Pod, "spec.hostNetwork=true", {"spec": {"hostNetwork": True}}, True),
         (Node, "spec.unschedulable=false", {"spec": {}}, True),
@@ -33,7 +29,7 @@ from clientgo.testing.source import FakeSource
         (Job, "status.successful=2", {"status": {"succeeded": 2}}, True),
         (ConfigMap, "metadata.name=a", {"metadata": {"name": "a"}}, True),
     ],
-)
+)  # fmt: skip
 def test_fields_select_as_on_a_server(kind: type, fields: str, content: dict[str, Any], selected: bool) -> None:
     assert selection_of(kind, [""], "", fields).matches(ObjectMeta(name="a"), lambda: content) is selected
 

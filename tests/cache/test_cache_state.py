@@ -215,11 +215,8 @@ def test_each_synced_cache_is_logged(clock: FakeClock, log: pytest.LogCaptureFix
     assert wait_for(threading.Event(), "caches", checkers(clock, first=10, second=5, last=0), clock=clock)
     assert clock.now() == pytest.approx(10.0, abs=0.02)
     assert lines(log) == [
-        ("Waiting", ""),
-        ("Done waiting", "last"),
-        ("Done waiting", "second"),
-        ("Done waiting", "first"),
-    ]
+        ("Waiting", ""), ("Done waiting", "last"), ("Done waiting", "second"), ("Done waiting", "first"),
+    ]  # fmt: skip
 
 
 @pytest.mark.feature("B-INF-18", "C-20")

@@ -126,8 +126,7 @@ def stream(source: Script, **options: Any) -> tuple[Sink, Reflector[ConfigMap], 
 
 @pytest.mark.behaviour("WL-06")
 @pytest.mark.parametrize(
-    ("events", "version"),
-    [((), ""), ((added("p1", 1),), ""), ((added("p1", 1), list_end(2)), "2")],
+    ("events", "version"), [((), ""), ((added("p1", 1),), ""), ((added("p1", 1), list_end(2)), "2")]
 )
 def test_version_is_known_once_the_list_is_complete(events: tuple[Any, ...], version: str) -> None:
     source = Script(watch(*events)) if events else Script()  # without events it is stopped while waiting

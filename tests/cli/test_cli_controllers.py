@@ -29,14 +29,10 @@ def test_controller_of_a_built_in_kind_has_no_types(tmp_path: Path) -> None:
     assert "api/v1/deployment_types.py" not in built
     assert yaml.safe_load(built["PROJECT"])["resources"] == [
         {
-            "controller": True,
-            "core": True,
-            "group": "apps",
-            "kind": "Deployment",
-            "path": "clientgo.kubernetes.types.apps_v1",
-            "version": "v1",
+            "controller": True, "core": True, "group": "apps", "kind": "Deployment",
+            "path": "clientgo.kubernetes.types.apps_v1", "version": "v1",
         }
-    ]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -132,13 +128,9 @@ def test_third_party_kind_is_recorded_as_external_beside_the_group_of_the_projec
     assert yaml.safe_load(built[definition])["spec"]["names"]["kind"] == "Credential"
     assert yaml.safe_load(built["hack/generate.yaml"])["outputs"][0]["from-crd"] == [definition]
     assert yaml.safe_load(built["PROJECT"])["resources"][1] == {
-        "controller": True,
-        "external": True,
-        "group": "credentials.example.net",
-        "kind": "Credential",
-        "path": "generated.types.credentials_v1",
-        "version": "v1",
-    }
+        "controller": True, "external": True, "group": "credentials.example.net", "kind": "Credential",
+        "path": "generated.types.credentials_v1", "version": "v1",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("form", ["several documents", "list"])

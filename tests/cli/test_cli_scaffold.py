@@ -206,11 +206,7 @@ def manager_container() -> tuple[dict[str, Any], dict[str, Any]]:
 def test_manager_pod_has_probes_limits_and_a_restricted_security_context() -> None:
     pod, manager = manager_container()
 
-    assert manager["args"] == [
-        "--metrics-bind-address=:8443",
-        "--leader-elect",
-        "--health-probe-bind-address=:8081",
-    ]
+    assert manager["args"] == ["--metrics-bind-address=:8443", "--leader-elect", "--health-probe-bind-address=:8081"]
     for name, path, delay, period in (("livenessProbe", "/healthz", 15, 20), ("readinessProbe", "/readyz", 5, 10)):
         probe = manager[name]
         assert probe["httpGet"]["path"] == path

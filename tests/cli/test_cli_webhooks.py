@@ -253,32 +253,21 @@ def test_force_restores_the_conversion_with_every_spoke(project: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (
-            ("--group", "apps", "--version", "v1", "--kind", "Deployment", "--conversion"),
-            "Deployment is not defined in this project: its owner converts it",
-        ),
+        (("--group", "apps", "--version", "v1", "--kind", "Deployment", "--conversion"),
+         "Deployment is not defined in this project: its owner converts it"),
         ((*HUB, "--spoke", "v1alpha1"), "--spoke requires --conversion"),
-        (
-            (*HUB, "--conversion", "--defaulting-path", "/x"),
-            "--defaulting-path requires --defaulting",
-        ),
-        (
-            (*HUB, "--defaulting", "--defaulting-path", "x y"),
-            "invalid webhook path 'x y': expected a path such as /mutate-foo",
-        ),
-        (
-            (*HUB, "--defaulting", "--programmatic-validation", "--defaulting-path", "/x", "--validation-path", "/x"),
-            "the webhook path /x is already used by another webhook of this command",
-        ),
-        (
-            (*HUB, "--defaulting", "--defaulting-path", "/convert"),
-            "the webhook path /convert is already used by conversions",
-        ),
+        ((*HUB, "--conversion", "--defaulting-path", "/x"), "--defaulting-path requires --defaulting"),
+        ((*HUB, "--defaulting", "--defaulting-path", "x y"),
+         "invalid webhook path 'x y': expected a path such as /mutate-foo"),
+        ((*HUB, "--defaulting", "--programmatic-validation", "--defaulting-path", "/x", "--validation-path", "/x"),
+         "the webhook path /x is already used by another webhook of this command"),
+        ((*HUB, "--defaulting", "--defaulting-path", "/convert"),
+         "the webhook path /convert is already used by conversions"),
         ((*HUB, "--conversion", "--spoke", "v1"), "v1 is the hub and cannot be a spoke"),
         ((*HUB, "--conversion", "--spoke", "v9"), "version v9 of Foo not found in this project: add it with clientgo"),
         ((*HUB[:4], "--kind", "Bar", "--conversion"), "nothing to convert: v1 is the only version of Bar"),
     ],
-)
+)  # fmt: skip
 def test_invalid_webhook_options_are_rejected_and_nothing_is_written(
     project: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
 ) -> None:

@@ -112,14 +112,9 @@ def _install(project: Path, file: str) -> tuple[int, str]:
     """Run hack/install.sh with a Python that prints its arguments."""
     command = ["sh", "hack/install.sh", file, "-q"]
     done = subprocess.run(
-        command,
-        cwd=project,
-        env={**os.environ, "PYTHON": "echo"},
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=project, env={**os.environ, "PYTHON": "echo"}, capture_output=True, text=True, check=False,
         timeout=30,
-    )
+    )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
 

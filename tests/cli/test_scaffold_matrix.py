@@ -164,16 +164,7 @@ def test_kind_whose_list_would_have_too_long_a_name_is_rejected(
 ) -> None:
     assert clientgo(tmp_path, "init", "--project-name", "foo") == 0
     command = (
-        "create",
-        "api",
-        "--group",
-        "a",
-        "--version",
-        "v1",
-        "--kind",
-        f"{LONGEST}h",
-        "--resource",
-        "--controller",
-    )
+        "create", "api", "--group", "a", "--version", "v1", "--kind", f"{LONGEST}h", "--resource", "--controller",
+    )  # fmt: skip
     assert clientgo(tmp_path, *command) == 1
     assert "too long, expected at most 59 characters" in capsys.readouterr().err

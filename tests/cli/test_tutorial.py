@@ -72,11 +72,8 @@ def test_tutorial_commands_work(tmp_path: Path, installed: Mapping[str, str]) ->
     names = ("clientgo", "clientgo_apiserver", "clientgo_tools", "clientgo_olm")
     library, *further = (f"{name}-{VERSION}-py3-none-any.whl" for name in names)
     assert {path.name for path in (tmp_path / "foo" / "wheels").iterdir()} == {
-        "README.md",
-        "SHA256SUMS",
-        library,
-        *further,
-    }
+        "README.md", "SHA256SUMS", library, *further,
+    }  # fmt: skip
     assert f"./wheels/{library}[secure-serving]\n" in (tmp_path / "foo" / "requirements.txt").read_text()
     development = (tmp_path / "foo" / "requirements-dev.txt").read_text()
     assert all(f"./wheels/{wheel}\n" in development for wheel in further)

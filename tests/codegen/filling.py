@@ -2,16 +2,8 @@
 
 from typing import Any
 
-_EXAMPLES = {
-    "^[0-9.]+/[0-9]+$": "10.0.0.0/8",
-    "^[A-Z]{2}$": "NL",
-    r"^[0-9]+(\.[0-9]+)*$": "1.2.840",
-}
-_FORMATS = {
-    "date-time": "2026-01-02T03:04:05.000006Z",
-    "byte": "aGVsbG8=",
-    "duration": "5h30m",
-}
+_EXAMPLES = {"^[0-9.]+/[0-9]+$": "10.0.0.0/8", "^[A-Z]{2}$": "NL", r"^[0-9]+(\.[0-9]+)*$": "1.2.840"}
+_FORMATS = {"date-time": "2026-01-02T03:04:05.000006Z", "byte": "aGVsbG8=", "duration": "5h30m"}
 _POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": []}}
 
 

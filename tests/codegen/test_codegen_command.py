@@ -192,8 +192,7 @@ def test_crd_has_the_names_and_scope_of_the_decorator(project: Path) -> None:
 
 @pytest.mark.feature("D-56", "D-61")
 @pytest.mark.parametrize(
-    ("options", "versions"),
-    [("served=False", [("v1", True), ("v1beta1", False)]), ("crd=False", [("v1", True)])],
+    ("options", "versions"), [("served=False", [("v1", True), ("v1beta1", False)]), ("crd=False", [("v1", True)])]
 )
 def test_version_can_be_unserved_or_omitted_from_the_crd(
     project: Path, options: str, versions: list[tuple[str, bool]]

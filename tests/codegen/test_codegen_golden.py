@@ -67,14 +67,9 @@ SERVED = [
     pytest.param("fleet", "ships", "tests.codegen.kinds.fleet:v1", ("sail", "flag"), id="every schema keyword"),
     pytest.param("fleet", "harbours", "tests.codegen.kinds.fleet:v1", (), id="without status"),
     pytest.param("fleet", "log-entries", "tests.codegen.kinds.fleet:v1", (), id="with few verbs"),
-    pytest.param(
-        "credentials",
-        "credentials",
-        "made_credentials.types.credentials_v1:v1",
-        ("renewBefore", "password"),
-        id="foreign CRD",
-    ),
-]
+    pytest.param("credentials", "credentials", "made_credentials.types.credentials_v1:v1",
+                 ("renewBefore", "password"), id="foreign CRD"),
+]  # fmt: skip
 
 
 @pytest.mark.feature("A-17", "A-19", "A-34")

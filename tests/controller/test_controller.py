@@ -58,13 +58,9 @@ class Fixture:
         self.foo_informer = foo_informers.samplecontroller.v1alpha1.foos
         self.deployment_informer = kube_informers.apps.v1.deployments
         self.controller = Controller(
-            self.kube.apps_v1,
-            self.foos.samplecontroller_v1alpha1,
-            self.deployment_informer,
-            self.foo_informer,
-            self.recorder,
-            clock=self.clock,
-        )
+            self.kube.apps_v1, self.foos.samplecontroller_v1alpha1, self.deployment_informer, self.foo_informer,
+            self.recorder, clock=self.clock,
+        )  # fmt: skip
         self.foo_informer.informer.indexer.replace(stored)
         self.deployment_informer.informer.indexer.replace(stored_deployments)
 

@@ -26,12 +26,8 @@ def test_the_deployment_runs_nginx_and_belongs_to_its_foo() -> None:
             "namespace": "default",
             "ownerReferences": [
                 {
-                    "apiVersion": "samplecontroller.k8s.io/v1alpha1",
-                    "kind": "Foo",
-                    "name": "test",
-                    "uid": "foo-uid",
-                    "controller": True,
-                    "blockOwnerDeletion": True,
+                    "apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo", "name": "test", "uid": "foo-uid",
+                    "controller": True, "blockOwnerDeletion": True,
                 }
             ],
         },
@@ -43,7 +39,7 @@ def test_the_deployment_runs_nginx_and_belongs_to_its_foo() -> None:
                 "spec": {"containers": [{"name": "nginx", "image": "nginx:latest"}]},
             },
         },
-    }
+    }  # fmt: skip
 
 
 def test_an_absent_deployment_is_created() -> None:

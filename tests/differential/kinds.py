@@ -87,8 +87,7 @@ _CONTAINER = Struct(
         ),
         "envFrom": Atomic(Struct({"configMapRef": Struct({"name": leaf("c1", "c2")}, ("name",))}, ("configMapRef",))),
         "ports": _items(
-            {"containerPort": (53, 80, 81), "protocol": ("TCP", "UDP", None)},
-            Struct({"hostIP": leaf("", "127.0.0.1")}),
+            {"containerPort": (53, 80, 81), "protocol": ("TCP", "UDP", None)}, Struct({"hostIP": leaf("", "127.0.0.1")})
         ),
         "volumeMounts": _items(
             {"mountPath": ("/m1", "/m2")},
@@ -258,11 +257,7 @@ STATEFUL_SET = Kind(
                     "serviceName": leaf("s1"),
                     "podManagementPolicy": leaf("OrderedReady"),
                     "updateStrategy": Struct(
-                        {
-                            "type": leaf("RollingUpdate"),
-                            "rollingUpdate": Struct({"partition": leaf(0, 1)}),
-                        },
-                        ("type",),
+                        {"type": leaf("RollingUpdate"), "rollingUpdate": Struct({"partition": leaf(0, 1)})}, ("type",)
                     ),
                     "persistentVolumeClaimRetentionPolicy": Struct(
                         {"whenDeleted": leaf("Retain", "Delete"), "whenScaled": leaf("Retain", "Delete")}

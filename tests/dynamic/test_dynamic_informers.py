@@ -69,11 +69,8 @@ def test_nulls_in_unstructured_objects_read_as_absent_only_in_the_metadata() -> 
 
 def test_unstructured_object_round_trips_with_its_kind() -> None:
     text: dict[str, Any] = {
-        "apiVersion": "example.com/v1",
-        "kind": "Widget",
-        "metadata": {"name": "a"},
-        "spec": {"n": [1]},
-    }
+        "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"n": [1]},
+    }  # fmt: skip
     widget = CODEC.decode(encode_json(text))
     assert widget.to_dict() == text
     assert CODEC.decode(CODEC.encode(widget)) == widget
@@ -203,9 +200,3 @@ def test_metadata_informer_keeps_only_metadata() -> None:
     assert lister.list() == [stored]
     assert b"much" not in encode(stored)
     factory.shutdown(timeout=10)
-
-
-def test_a_metadata_client_reads_metadata() -> None:
-    _, dynamic = clients(config_map("a", much="data"))
-    assert dynamic.metadata(CONFIG_MAPS, "ns").get("a").metadata.name == "a"
-    assert [item.metadata.name for item in dynamic.metadata(CONFIG_MAPS).list().items] == ["a"]

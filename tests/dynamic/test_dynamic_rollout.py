@@ -25,18 +25,14 @@ DAEMON_SET = 'Waiting for daemon set "web" rollout to finish: '
     ("status", "message"),
     [
         ({}, "Waiting for deployment spec update to be observed..."),
-        (
-            {"observedGeneration": 1, "updatedReplicas": 3, "replicas": 3, "availableReplicas": 3},
-            "Waiting for deployment spec update to be observed...",
-        ),
+        ({"observedGeneration": 1, "updatedReplicas": 3, "replicas": 3, "availableReplicas": 3},
+         "Waiting for deployment spec update to be observed..."),
         (observed(updatedReplicas=1, replicas=4), f"{DEPLOYMENT}1 out of 3 new replicas have been updated..."),
         (observed(updatedReplicas=3, replicas=4), f"{DEPLOYMENT}1 old replicas are pending termination..."),
-        (
-            observed(updatedReplicas=3, replicas=3, availableReplicas=2),
-            f"{DEPLOYMENT}2 of 3 updated replicas are available...",
-        ),
+        (observed(updatedReplicas=3, replicas=3, availableReplicas=2),
+         f"{DEPLOYMENT}2 of 3 updated replicas are available..."),
     ],
-)
+)  # fmt: skip
 def test_deployment_is_not_rolled_out(status: dict[str, Any], message: str) -> None:
     assert rollout_status(workload("Deployment", status)) == (False, message)
 

@@ -36,12 +36,8 @@ class Blind:
 def deployment(**status: Any) -> dict[str, Any]:
     metadata = {"name": "web", "namespace": "ns", "uid": "u", "generation": 2}
     return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": metadata,
-        "spec": {"replicas": 1},
-        "status": status,
-    }
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"replicas": 1}, "status": status,
+    }  # fmt: skip
 
 
 def typed(requester: FakeRequester, content: dict[str, Any]) -> tuple[Any, Wait]:
@@ -138,11 +134,8 @@ def test_another_object_of_the_name_is_not_awaited(form: Callable[..., tuple[Any
 def test_conditions_that_are_not_a_list_of_maps_do_not_hold(conditions: Any) -> None:
     metadata = {"name": "a", "namespace": "ns"}
     content = {
-        "apiVersion": "example.com/v1",
-        "kind": "Blind",
-        "metadata": metadata,
-        "status": {"conditions": conditions},
-    }
+        "apiVersion": "example.com/v1", "kind": "Blind", "metadata": metadata, "status": {"conditions": conditions},
+    }  # fmt: skip
     cls = unstructured_type(api_of(Blind).gvr, kind="Blind")
     requester = FakeRequester(from_dict(cls, content))
     with pytest.raises(WaitTimeout, match="Blind ns/a: timed out"):

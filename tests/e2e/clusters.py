@@ -73,12 +73,9 @@ def write_user(path: Path, config: Config, *, token: str = "", namespace: str = 
     """Write a kubeconfig with the credentials of `config`, or with this token in their place."""
     pair = ("", "") if token else (config.client_certificate_data, config.client_key_data)
     written = kubeconfig(
-        config.host,
-        token=token or config.token,
-        ca=config.ca_data.encode() or None,
-        client=(pair[0].encode(), pair[1].encode()),
-        namespace=namespace,
-    )
+        config.host, token=token or config.token, ca=config.ca_data.encode() or None,
+        client=(pair[0].encode(), pair[1].encode()), namespace=namespace,
+    )  # fmt: skip
     if config.insecure:
         written["clusters"][0]["cluster"]["insecure-skip-tls-verify"] = True
     path.parent.mkdir(parents=True, exist_ok=True)

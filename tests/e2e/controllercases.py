@@ -56,12 +56,9 @@ class Cluster:
         self.foo_informer = self.foo_informers.samplecontroller.v1alpha1.foos.informer
         self.component = COMPONENT
         self.controller = Controller(
-            self.kube.apps_v1,
-            self.foos_api.samplecontroller_v1alpha1,
-            self.kube_informers.apps.v1.deployments,
-            self.foo_informers.samplecontroller.v1alpha1.foos,
-            self.broadcaster.new_recorder(component=self.component),
-        )
+            self.kube.apps_v1, self.foos_api.samplecontroller_v1alpha1, self.kube_informers.apps.v1.deployments,
+            self.foo_informers.samplecontroller.v1alpha1.foos, self.broadcaster.new_recorder(component=self.component),
+        )  # fmt: skip
 
     def start(self) -> None:
         self.foo_informers.start(self.group.stop_event)

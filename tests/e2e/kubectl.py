@@ -62,15 +62,9 @@ class Kubectl:
     def run(self, *arguments: str, stdin: Any = None, code: int = 0, **environ: str) -> str:
         """Run one command and return its output; its exit code must be `code`."""
         done = subprocess.run(
-            self.command(*arguments),
-            input=json.dumps(stdin) if stdin is not None else None,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**self.environ, **environ},
-            text=True,
-            timeout=40,
-            check=False,
-        )
+            self.command(*arguments), input=json.dumps(stdin) if stdin is not None else None, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, env={**self.environ, **environ}, text=True, timeout=40, check=False,
+        )  # fmt: skip
         assert done.returncode == code, done.stdout
         return done.stdout
 

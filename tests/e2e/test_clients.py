@@ -111,12 +111,9 @@ def test_the_official_client_creates_lists_watches_and_deletes(workspace: Worksp
         version = listed.metadata.resource_version
         seen = []
         stream = watch.stream(
-            core.list_namespaced_config_map,
-            workspace.namespace,
-            label_selector="app=x",
-            resource_version=version,
+            core.list_namespaced_config_map, workspace.namespace, label_selector="app=x", resource_version=version,
             timeout_seconds=10,
-        )
+        )  # fmt: skip
         for event in stream:
             seen.append((event["type"], event["object"].metadata.name))
             if len(seen) == 2:

@@ -7,10 +7,7 @@ import pytest
 
 from tests.e2e.kubectl import GROUP, Kubectl, config_map, deployment, gadget, lines, rows
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")]
 
 
 def test_apply_creates_then_changes_then_leaves_alone(kubectl: Kubectl) -> None:
@@ -203,11 +200,3 @@ def test_server_side_apply_owns_fields(kubectl: Kubectl) -> None:
 def test_dry_run_on_the_server_stores_nothing(kubectl: Kubectl) -> None:
     assert kubectl.apply(gadget(), "--dry-run=server") == f"gadget.{GROUP}/a created (server dry run)\n"
     kubectl.run("get", "gadget", "a", code=1)
-
-
-def test_config_map_lives_and_dies(kubectl: Kubectl) -> None:
-    assert kubectl.apply(config_map("m", a="1")) == "configmap/m created\n"
-    assert kubectl.apply(config_map("m", a="2", b="3")) == "configmap/m configured\n"
-    assert rows(kubectl.run("get", "cm", "m")) == [["NAME", "DATA", "AGE"], ["m", "2", "AGE"]]
-    assert "b:\n----\n3\n" in kubectl.run("describe", "cm", "m")
-    assert kubectl.run("delete", "cm", "m").startswith('configmap "m" deleted')

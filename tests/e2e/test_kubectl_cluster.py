@@ -11,10 +11,7 @@ from clientgo.meta.schema.descriptions import descriptions_of
 from tests.e2e.kubectl import CRD, GROUP, Kubectl, config_map, deployment, gadget, lines, rows
 from tests.processes import Child
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")]
 
 
 @pytest.mark.feature("A-20")
@@ -134,12 +131,8 @@ def test_api_resources_name_everything_served(kubectl: Kubectl) -> None:
 def test_explain_reads_schemas_of_custom_and_built_in_kinds(kubectl: Kubectl) -> None:
     explained = kubectl.run("explain", "gadget.spec")
     assert lines(explained)[:5] == [
-        f"GROUP:      {GROUP}",
-        "KIND:       Gadget",
-        "VERSION:    v1",
-        "",
-        "FIELD: spec <Object>",
-    ]
+        f"GROUP:      {GROUP}", "KIND:       Gadget", "VERSION:    v1", "", "FIELD: spec <Object>",
+    ]  # fmt: skip
     assert "  deploymentName\t<string> -required-\n    Name of the Deployment.\n" in explained
     replicas = kubectl.run("explain", "deployment.spec.replicas")
     assert lines(replicas)[:5] == [

@@ -277,9 +277,6 @@ class Rig:
     def _run(self) -> None:
         # What controller.program.run does, with ears.
         self.diagnostics = diagnostics_for(self.options, self.config)
-        with (
-            serve_diagnostics(self.diagnostics, self.stop),
-            closing(RESTClient(self.config, stop=self.stop)) as client,
-        ):
+        with serve_diagnostics(self.diagnostics, self.stop), closing(RESTClient(self.config, stop=self.stop)) as client:
             self.watched = Watched(client)
             control(self.config, self.watched, self.options, self.diagnostics, self.stop)

@@ -187,11 +187,8 @@ def _storm(code: int, wait: int | None) -> None:
         more = {} if wait is None else {"retryAfter": wait}
         share = rng.choice((0.3, 1.0))
         kinds: tuple[tuple[str, str], ...] = (
-            ("PUT", ""),
-            ("POST", "deployments"),
-            ("PATCH", "deployments"),
-            ("WATCH", ""),
-        )
+            ("PUT", ""), ("POST", "deployments"), ("PATCH", "deployments"), ("WATCH", ""),
+        )  # fmt: skip
         cluster.faults(*({"method": m, "resource": r, "code": code, "share": share, **more} for m, r in kinds))
         cluster.proxy.reset()
         yield

@@ -14,13 +14,7 @@ from tests.faults.pages import EXPIRED_PAGE, expired_page
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(90)]
 
-CASES = [
-    *network.CASES,
-    *answers.CASES,
-    *server.CASES,
-    *identity.CASES,
-    *objects.CASES,
-]
+CASES = [*network.CASES, *answers.CASES, *server.CASES, *identity.CASES, *objects.CASES]
 SMOKE = {
     "connection-refused",
     "every-connection-reset",
@@ -40,8 +34,7 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "reports" / "reliability.m
 
 @pytest.mark.e2e
 @pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, id=str(case), marks=() if str(case) in SMOKE else pytest.mark.slow) for case in CASES],
+    "case", [pytest.param(case, id=str(case), marks=() if str(case) in SMOKE else pytest.mark.slow) for case in CASES]
 )
 def test_a_fault_heals_and_nothing_is_lost(
     case: Case,

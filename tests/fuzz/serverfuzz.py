@@ -95,13 +95,9 @@ PATHS = [
 
 TARGETS = [
     Target("server-objects", server_objects, OBJECTS, WORDS, weight=4),
-    Target(
-        "server-protobuf",
-        server_protobuf,
-        [bytes([number]) + raw for number, (_, raw) in enumerate(PROTOBUFS)],
-        (b"\x0a\x00", b"\x0a\x02\x0a\x00", b"\x12\x00", b"\x18\x00", b"\xff" * 9 + b"\x01", b"\x08\x01", b"{}"),
-        weight=4,
-    ),
+    Target("server-protobuf", server_protobuf, [bytes([number]) + raw for number, (_, raw) in enumerate(PROTOBUFS)],
+           (b"\x0a\x00", b"\x0a\x02\x0a\x00", b"\x12\x00", b"\x18\x00", b"\xff" * 9 + b"\x01", b"\x08\x01", b"{}"),
+           weight=4),
     Target("server-patches", server_patches, SEEDS, WORDS, weight=4),
     Target(
         "server-requests",
@@ -113,4 +109,4 @@ TARGETS = [
         ),
         weight=3,
     ),
-]
+]  # fmt: skip

@@ -137,13 +137,8 @@ TARGETS = [
     ),
     _target(resource_versions, ["1 2", "10 9", "0 1", " ", "99999999999999999999 1", "01 1"], "0 1 9 ٣ ² + - _ e", 4),
     _target(object_names, ["ns/name", "name", "a/b/c", "../x", "a%2fb/c", "ns/", "/x"], "/ . .. % ? # \\ %2e %2f é", 3),
-    _target(
-        quantities,
-        ["1", "500m", "1Gi", "2e3", ".5", "1.5Ki", "-3", "1E", "12e-9"],
-        "n u m k M G T P E Ki Ei e + - .",
-        2,
-        once=[b"9" * 60_000 + b"x", b"1e99999"],
-    ),
+    _target(quantities, ["1", "500m", "1Gi", "2e3", ".5", "1.5Ki", "-3", "1E", "12e-9"],
+            "n u m k M G T P E Ki Ei e + - .", 2, once=[b"9" * 60_000 + b"x", b"1e99999"]),
     _target(
         json_paths,
         [".spec.replicas", "{.spec.items[*].n}", '$.spec.items[?(@.type=="Ready")].n', "..n", "['a'][-1]", ".a[0:2:1]"],
@@ -164,4 +159,4 @@ TARGETS = [
         1,
         once=[word * 10_000 for word in (b"://", b"a@", b"token", b"eyJ.", b"-----BEGIN ", b'"a":', b'=\\"')],
     ),
-]
+]  # fmt: skip

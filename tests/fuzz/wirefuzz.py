@@ -218,18 +218,9 @@ TARGETS = [
     Target("http-replies", http_replies, REPLIES, REPLY_WORDS, ENDLESS, weight=4),
     Target("refusals", refusals, [b"\x01\x9a5\n" + STATUS, b"\x01\xf4\nnot JSON", b"\x01\xad-1\n{}"], WORDS, weight=3),
     Target("objects", objects, [OBJECT, FOO, b"{}", b"[]"], WORDS, weight=2),
-    Target(
-        "lists",
-        lists,
-        [b'{"kind":"ConfigMapList","metadata":{"resourceVersion":"7"},"items":[' + OBJECT + b"]}"],
-        WORDS,
-    ),
+    Target("lists", lists, [b'{"kind":"ConfigMapList","metadata":{"resourceVersion":"7"},"items":[' + OBJECT + b"]}"],
+           WORDS),
     Target("logged-bodies", logged_bodies, [b"/api/v1/secrets\n" + OBJECT, b"/x\n" + STATUS, b"/token\nx"], WORDS),
-    Target(
-        "served-heads",
-        served_heads,
-        HEADS,
-        (b"\r\n", b"Host: ", b"Content-Length: 1", b"HTTP/1.1", b"%zz", b"?"),
-        weight=3,
-    ),
-]
+    Target("served-heads", served_heads, HEADS, (b"\r\n", b"Host: ", b"Content-Length: 1", b"HTTP/1.1", b"%zz", b"?"),
+           weight=3),
+]  # fmt: skip

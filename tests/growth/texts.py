@@ -103,10 +103,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "authorities without ends": (lambda n: "-----BEGIN CERTIFICATE-----A" * n, trust, 300, ValueError),
     "values of a flag's variable": (lambda n: ",".join(f"n{i}" for i in range(n)), flags, 400),
     "path of a column": (lambda n: ".a" * n, jsonpath.parse, 200),
-    "path of a field": (
-        lambda n: (".a" * n, nested_schema(n)),
-        lambda pair: find_field(pair[1], pair[0]),
-    ),
+    "path of a field": (lambda n: (".a" * n, nested_schema(n)), lambda pair: find_field(pair[1], pair[0])),
     "passwords in a log line": (lambda n: "password=a " * n, redact),
     "secrets in a log line": (lambda n: f"{SECRET} " * n, redact),
     "backslashes in a log line": (lambda n: "of-growth" + "\\" * n, redact, 600),

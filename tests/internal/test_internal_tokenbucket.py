@@ -17,11 +17,7 @@ def test_bucket_holds_at_most_its_burst() -> None:
     assert [bucket.try_take(1000.0) for _ in range(3)] == [True, True, False]
 
 
-@given(
-    st.floats(0.1, 100),
-    st.integers(1, 20),
-    st.lists(st.floats(0, 2), min_size=1, max_size=40),
-)
+@given(st.floats(0.1, 100), st.integers(1, 20), st.lists(st.floats(0, 2), min_size=1, max_size=40))
 def test_tokens_of_any_period_are_limited_by_burst_and_rate(qps: float, burst: int, gaps: list[float]) -> None:
     bucket, now, sent = TokenBucket(qps, burst, now=0.0), 0.0, []
     for gap in gaps:

@@ -58,14 +58,9 @@ class Choice:
     def scalar(self, hint: Any) -> Any:
         """Return a value of this type."""
         first: dict[Any, tuple[Any, ...]] = {
-            bytes: ("aGVsbG8=", "AA=="),
-            str: self.TEXTS,
-            int: self.NUMBERS,
-            float: (1.5, -0.25, 1e21),
-            bool: (True, False),
-            datetime: (TIME,),
-            Any: ({"a": [1, None]}, [], "", 0, False, {"b": {}}),
-        }
+            bytes: ("aGVsbG8=", "AA=="), str: self.TEXTS, int: self.NUMBERS, float: (1.5, -0.25, 1e21),
+            bool: (True, False), datetime: (TIME,), Any: ({"a": [1, None]}, [], "", 0, False, {"b": {}}),
+        }  # fmt: skip
         return first[hint][0] if self._random is None else self._random.choice(first[hint])
 
 

@@ -52,12 +52,9 @@ def record_in(clientset: FakeClientset) -> LeaderElectionRecord:
     spec = clientset.tracker.get(api_of(Lease).gvr, "foo", "bar")["spec"]
     times = {key: MicroTime.of(MicroTime.fromisoformat(spec[key])) for key in ("acquireTime", "renewTime")}
     return LeaderElectionRecord(
-        holder_identity=spec["holderIdentity"],
-        lease_duration_seconds=spec["leaseDurationSeconds"],
-        acquire_time=times["acquireTime"],
-        renew_time=times["renewTime"],
-        leader_transitions=spec["leaseTransitions"],
-    )
+        holder_identity=spec["holderIdentity"], lease_duration_seconds=spec["leaseDurationSeconds"],
+        acquire_time=times["acquireTime"], renew_time=times["renewTime"], leader_transitions=spec["leaseTransitions"],
+    )  # fmt: skip
 
 
 def verbs(clientset: FakeClientset) -> list[str]:

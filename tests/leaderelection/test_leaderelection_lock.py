@@ -26,11 +26,7 @@ from clientgo.testing.kubernetes import FakeClientset
 
 NOW = MicroTime(2026, 1, 2, 3, 4, 5, 6, UTC)
 RECORD = LeaderElectionRecord(
-    holder_identity="test-identity",
-    lease_duration_seconds=15,
-    acquire_time=NOW,
-    renew_time=NOW,
-    leader_transitions=1,
+    holder_identity="test-identity", lease_duration_seconds=15, acquire_time=NOW, renew_time=NOW, leader_transitions=1
 )
 EARLIER = MicroTime(2026, 1, 2, 3, 4, 5, 5, UTC)
 LABELS = {"custom-key": "custom-val"}

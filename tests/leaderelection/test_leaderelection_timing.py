@@ -37,10 +37,7 @@ def test_the_defaults_are_client_gos() -> None:
         ({"identity": ""}, "Lock identity is empty"),
         ({"lease_duration": 10, "renew_deadline": 10}, "leaseDuration must be greater than renewDeadline"),
         ({"lease_duration": float("nan")}, "leaseDuration must be greater than renewDeadline"),
-        (
-            {"renew_deadline": 6, "retry_period": 5},
-            "renewDeadline must be greater than retryPeriod*JitterFactor",
-        ),
+        ({"renew_deadline": 6, "retry_period": 5}, "renewDeadline must be greater than retryPeriod*JitterFactor"),
         ({"retry_period": float("nan")}, "renewDeadline must be greater than retryPeriod*JitterFactor"),
         ({"lease_duration": 0, "renew_deadline": -1, "retry_period": -2}, "leaseDuration must be greater than zero"),
         ({"lease_duration": 1, "renew_deadline": 0, "retry_period": -2}, "renewDeadline must be greater than zero"),

@@ -111,12 +111,8 @@ def test_similar_names_and_flags_are_not_redacted() -> None:
     stream = io.StringIO()
     log.setup(stream=stream, style="json")
     rendered: dict[str, Any] = {
-        "tokens": 3,
-        "keys": ["a"],
-        "secret": "default/tls",
-        "automountToken": True,
-        "token": None,
-    }
+        "tokens": 3, "keys": ["a"], "secret": "default/tls", "automountToken": True, "token": None,
+    }  # fmt: skip
     logging.getLogger("x").info("a", extra=rendered)
     assert json.loads(stream.getvalue()).items() >= rendered.items()
 

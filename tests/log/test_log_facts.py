@@ -59,13 +59,8 @@ def test_object_needs_a_kind_and_a_name(fields: dict[str, Any], messages: str) -
 
 def test_values_are_quoted_only_if_they_would_be_ambiguous() -> None:
     facts: dict[str, Any] = {
-        "image": "nginx:1.27",
-        "text": "two words",
-        "empty": "",
-        "equal": "a=b",
-        "list": ["a"],
-        "none": None,
-    }
+        "image": "nginx:1.27", "text": "two words", "empty": "", "equal": "a=b", "list": ["a"], "none": None,
+    }  # fmt: skip
     assert line(**facts) == 'INFO  synced  image=nginx:1.27 text="two words" empty="" equal="a=b" list=["a"]'
 
 

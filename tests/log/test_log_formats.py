@@ -132,14 +132,9 @@ def test_json_is_one_object_a_line() -> None:
     assert first.pop("ts").endswith("Z")
     assert first.pop("caller").startswith(f"{Path(__file__).name}:")
     assert first == {
-        "level": "info",
-        "v": 0,
-        "logger": "clientgo.test",
-        "thread": "MainThread",
-        "msg": "synced x",
-        "foo": "default/x",
-        "cause": "odd",
-    }
+        "level": "info", "v": 0, "logger": "clientgo.test", "thread": "MainThread", "msg": "synced x",
+        "foo": "default/x", "cause": "odd",
+    }  # fmt: skip
     assert (second["level"], second["msg"], "v" in second) == ("warning", "again", False)
 
 

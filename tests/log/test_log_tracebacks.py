@@ -25,9 +25,7 @@ def fail_elsewhere(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
-    [lambda: fail_elsewhere("a"), lambda: fail("a", KeyError("x"))],
-    ids=["other line", "with a cause"],
+    "other", [lambda: fail_elsewhere("a"), lambda: fail("a", KeyError("x"))], ids=["other line", "with a cause"]
 )
 def test_tracebacks_differ_by_their_lines_and_causes(other: Callable[[], None]) -> None:
     assert traceback_id(raised(partial(fail, "a"))) != traceback_id(raised(other))

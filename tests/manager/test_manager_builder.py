@@ -204,10 +204,7 @@ async def asynchronous(_: Foo) -> list[ObjectName]:
         (lambda builder: builder.watches(ConfigMap, asynchronous), "asynchronous is a coroutine function"),
         (lambda builder: builder.watches(ConfigMap, without_arguments), r"must have the arguments \(object\)"),
         (lambda builder: builder.watches(ConfigMap, "a"), "'a' is not a function with the arguments"),
-        (
-            lambda builder: builder.watches(ConfigMap, MapFuncs(update=UNARY)),
-            r"must have the arguments \(old, new\)",
-        ),
+        (lambda builder: builder.watches(ConfigMap, MapFuncs(update=UNARY)), r"must have the arguments \(old, new\)"),
     ],
 )
 def test_predicates_and_map_functions_are_checked_when_they_are_given(

@@ -247,32 +247,3 @@ def test_writes_are_dropped_once_the_cache_has_caught_up_even_without_reads(watc
             manager.client.patch(created, {"spec": {"replicas": 2}})
         eventually(lambda: len(manager.cache.kind_cache(Foo).overlay) == 0)
         assert len(manager.cache.informer(Foo).distributor.listeners) == int(watched)
-
-
-def test_response_after_the_deletion_is_not_read() -> None:
-    manager = manager_of(fake())
-    with running(manager):
-        client, indexer = manager.client, manager.cache.informer(Foo).indexer
-        response = client.create(new_foo())
-        client.delete(response)
-        eventually(lambda: len(indexer) == 0 and client.find(Foo, A) is None)
-        manager.cache.kind_cache(Foo).overlay.mutation(response)
-        assert client.find(Foo, A) is None
-        assert client.list(Foo) == client.list(Foo, namespace="ns") == []
-
-
-def test_handler_does_not_read_a_deleted_object() -> None:
-    requester, result = fake(), list[Foo | None]()
-    manager = manager_of(requester)
-    registered = manager.cache.kind_cache(Foo)
-    source = KindSource(manager.cache, Foo)
-    name = ObjectName("ns", "a")
-    source.start(lambda *_: result.append(registered.overlay.get_by_key(name)), (), threading.Event())
-    with running(manager):
-        manager.client.list(Foo)
-        written = manager.client.create(new_foo())
-        eventually(lambda: result)
-        manager.cache.kind_cache(Foo).overlay.mutation(written)
-        manager.client.delete(written)
-        eventually(lambda: len(result) > 1)
-    assert result[-1] is None

@@ -85,11 +85,8 @@ def test_controller_watches_both() -> None:
     with running(manager):
         DirectClient(requester).create(config_map("e", "theirs", keep="yes"))
         expected = {
-            ObjectName("mine", "a"),
-            ObjectName("theirs", "b"),
-            ObjectName("theirs", "e"),
-            ObjectName("ns", "a"),
-        }
+            ObjectName("mine", "a"), ObjectName("theirs", "b"), ObjectName("theirs", "e"), ObjectName("ns", "a"),
+        }  # fmt: skip
         eventually(lambda: seen == expected)
 
 

@@ -171,12 +171,6 @@ def test_client_reads_its_own_writes(manager: Manager) -> None:
     assert informer.indexer.get_by_key(A) != updated
 
 
-def test_dry_run_write_is_not_read(manager: Manager) -> None:
-    before = manager.client.get(Foo, A)
-    manager.client.patch(before, {"spec": {"replicas": 5}}, dry_run=True)
-    assert manager.client.get(Foo, A) == before
-
-
 @pytest.mark.feature("C-35")
 def test_every_write_has_a_field_manager(manager: Manager, requester: FakeRequester) -> None:
     client = manager.client

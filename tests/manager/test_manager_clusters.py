@@ -72,10 +72,7 @@ def test_manager_waits_for_the_caches_of_all_clusters() -> None:
     manager.add(lambda _: worked.append("too early"))
     options = ClusterOptions(name="test-east", cache=CacheOptions(sync_timeout=0.05))
     manager.add_cluster(existing, options).cache.informer(ConfigMap)
-    with (
-        pytest.raises(CacheNotSynced, match=r"the cache did not sync within 0\.05 s: configmaps: "),
-        running(manager),
-    ):
+    with pytest.raises(CacheNotSynced, match=r"the cache did not sync within 0\.05 s: configmaps: "), running(manager):
         pass
     assert worked == []
 

@@ -108,9 +108,5 @@ def test_a_value_of_another_manager_is_not_extracted() -> None:
     ],
 )
 def test_fields_v1_selects_a_part(fields: dict[str, object], part: dict[str, object]) -> None:
-    content = {
-        "ports": [{"name": "a", "port": 1}, {"name": "b", "port": 2}],
-        "tags": ["x", "y"],
-        "map": {"k": "v"},
-    }
+    content = {"ports": [{"name": "a", "port": 1}, {"name": "b", "port": 2}], "tags": ["x", "y"], "map": {"k": "v"}}
     assert owned(content, fields) == part

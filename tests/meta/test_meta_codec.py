@@ -100,10 +100,7 @@ def test_object_is_encoded_with_api_names_and_kind() -> None:
         "apiVersion": "samplecontroller.k8s.io/v1alpha1",
         "kind": "Foo",
         "metadata": {
-            "name": "x",
-            "namespace": "ns",
-            "labels": {"a": "b"},
-            "creationTimestamp": "2026-01-02T03:04:05Z",
+            "name": "x", "namespace": "ns", "labels": {"a": "b"}, "creationTimestamp": "2026-01-02T03:04:05Z",
             "ownerReferences": [{"kind": "Bar", "name": "y", "uid": "u", "controller": True}],
         },
         "spec": {
@@ -116,7 +113,7 @@ def test_object_is_encoded_with_api_names_and_kind() -> None:
             "since": "2026-01-02T00:00:00Z",
         },
         "status": {"availableReplicas": 2},
-    }
+    }  # fmt: skip
 
 
 def test_encoded_object_is_decoded_to_an_equal_one() -> None:
@@ -283,11 +280,8 @@ def test_a_class_has_one_codec() -> None:
 def test_any_json_value_can_be_encoded() -> None:
     value = {"a": Port(1, "x"), "b": DeploymentSpec(replicas=1), "c": EMPTY_MAP, "d": FULL.spec.renewed}
     assert json.loads(encode_value(value)) == {
-        "a": {"number": 1, "name": "x"},
-        "b": {"replicas": 1},
-        "c": {},
-        "d": "2026-01-02T03:04:05.000006Z",
-    }
+        "a": {"number": 1, "name": "x"}, "b": {"replicas": 1}, "c": {}, "d": "2026-01-02T03:04:05.000006Z",
+    }  # fmt: skip
 
 
 def test_replace_copies_dataclasses_and_structs() -> None:

@@ -22,14 +22,10 @@ def thing(**status: Any) -> dict[str, Any]:
         pytest.param({"observedGeneration": 3, "conditions": [READY]}, True, id="status of a later generation"),
         pytest.param({"conditions": [{**READY, "observedGeneration": 1}]}, False, id="condition of an older one"),
         pytest.param({"conditions": [{**READY, "observedGeneration": 0}]}, False, id="condition of generation 0"),
-        pytest.param(
-            {"observedGeneration": 1, "conditions": [{**READY, "observedGeneration": 2}]}, True,
-            id="the condition's own generation decides",
-        ),
-        pytest.param(
-            {"observedGeneration": 2, "conditions": [{**READY, "observedGeneration": 1}]}, False,
-            id="the condition's own generation decides against it",
-        ),
+        pytest.param({"observedGeneration": 1, "conditions": [{**READY, "observedGeneration": 2}]}, True,
+                     id="the condition's own generation decides"),
+        pytest.param({"observedGeneration": 2, "conditions": [{**READY, "observedGeneration": 1}]}, False,
+                     id="the condition's own generation decides against it"),
         pytest.param({"observedGeneration": "1", "conditions": [READY]}, True, id="a text is no generation"),
         pytest.param({"observedGeneration": 1.5, "conditions": [READY]}, True, id="a fraction is no generation"),
         pytest.param({"observedGeneration": True, "conditions": [READY]}, True, id="a boolean is no generation"),

@@ -83,10 +83,6 @@ def test_list_options_become_a_query_without_empty_values() -> None:
         label_selector="a=b", limit=500, continue_="t", watch=True, allow_watch_bookmarks=True, timeout_seconds=300
     )
     assert options.query() == {
-        "labelSelector": "a=b",
-        "limit": "500",
-        "continue": "t",
-        "watch": "true",
-        "allowWatchBookmarks": "true",
+        "labelSelector": "a=b", "limit": "500", "continue": "t", "watch": "true", "allowWatchBookmarks": "true",
         "timeoutSeconds": "300",
-    }
+    }  # fmt: skip

@@ -36,13 +36,9 @@ def owned(*references: OwnerReference) -> Foo:
 
 def test_a_controller_reference_names_the_owner_and_blocks_its_deletion() -> None:
     assert new_controller_ref(FOO) == OwnerReference(
-        api_version="samplecontroller.k8s.io/v1alpha1",
-        kind="Foo",
-        name="foo",
-        uid="uid-1",
-        controller=True,
+        api_version="samplecontroller.k8s.io/v1alpha1", kind="Foo", name="foo", uid="uid-1", controller=True,
         block_owner_deletion=True,
-    )
+    )  # fmt: skip
 
 
 def test_metadata_for_an_owned_object_has_labels_and_annotations() -> None:

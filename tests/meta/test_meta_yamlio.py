@@ -54,12 +54,8 @@ def test_documents_come_in_order_and_empty_ones_as_none() -> None:
         ),
         pytest.param("- " * 60_000, f"more than {MAX_DEPTH} levels of nesting", 1, id="nesting in one line"),
         pytest.param("? " * 60_000, f"more than {MAX_DEPTH} levels of nesting", 1, id="keys of keys"),
-        pytest.param(
-            "".join(f"{' ' * n}a:\n" for n in range(2_000)),
-            f"more than {MAX_DEPTH} levels of nesting",
-            201,
-            id="blocks",
-        ),
+        pytest.param("".join(f"{' ' * n}a:\n" for n in range(2_000)), f"more than {MAX_DEPTH} levels of nesting", 201,
+                     id="blocks"),
         pytest.param("[" * 300 + "]" * 300, f"more than {MAX_DEPTH} levels of nesting", 0, id="nesting"),
         pytest.param("a: &a [*a]", "anchor 'a' value contains itself", 1, id="a list within itself"),
         pytest.param("a: &a {b: [*a]}", "anchor 'a' value contains itself", 1, id="a map within itself"),
@@ -67,7 +63,7 @@ def test_documents_come_in_order_and_empty_ones_as_none() -> None:
         pytest.param(BOMB, f"more than {MAX_VALUES} values", 0, id="a bomb"),
         pytest.param(MERGES, f"more than {MAX_VALUES} values", 7, id="a bomb of merges"),
     ],
-)
+)  # fmt: skip
 def test_invalid_yaml_is_a_one_line_error(text: str, reason: str, line: int) -> None:
     with pytest.raises(InvalidYAML, match=reason) as refused:
         read_yaml(text)

@@ -120,11 +120,7 @@ class Thread:
     """Replacement of `threading.Thread`, as far as `lifecycle` uses it."""
 
     def __init__(
-        self,
-        target: Callable[..., object],
-        args: Iterable[Any] = (),
-        name: str = "thread",
-        daemon: bool = True,
+        self, target: Callable[..., object], args: Iterable[Any] = (), name: str = "thread", daemon: bool = True
     ) -> None:
         self.name = name
         self.daemon = daemon

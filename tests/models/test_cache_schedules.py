@@ -353,11 +353,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
             "            informer = None\n            if informer is None:",
         ),
     ),
-    "a factory that does not stop": (
-        a_factory_two_share,
-        "factory",
-        ("            group.stop()", "            pass"),
-    ),
+    "a factory that does not stop": (a_factory_two_share, "factory", ("            group.stop()", "            pass")),
 }
 
 

@@ -132,11 +132,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.queue.add(key, priority=priority)
         self.model.add(key, priority)
 
-    @rule(
-        key=KEYS,
-        seconds=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 3.0, 100.0]),
-        priority=st.none() | PRIORITIES,
-    )
+    @rule(key=KEYS, seconds=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 3.0, 100.0]), priority=st.none() | PRIORITIES)
     def add_after(self, key: str, seconds: float, priority: int | None) -> None:
         self.queue.add_after(key, seconds, priority=priority)
         self.model.add_after(key, seconds, priority)

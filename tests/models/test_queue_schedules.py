@@ -240,34 +240,26 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "a notify removed": (
         added_while_processed,
         "queue",
-        (
-            "            self._ready.push(item)\n            if self._blocked_getters:",
-            "            self._ready.push(item)\n            if False:",
-        ),
+        ("            self._ready.push(item)\n            if self._blocked_getters:",
+         "            self._ready.push(item)\n            if False:"),
     ),
     "an if for a while": (
         two_producers_two_consumers,
         "queue",
-        (
-            "            while not self._ready:\n                if self._shutting_down",
-            "            if not self._ready:\n                if self._shutting_down",
-        ),
+        ("            while not self._ready:\n                if self._shutting_down",
+         "            if not self._ready:\n                if self._shutting_down"),
     ),
     "shut_down wakes one": (
         two_producers_two_consumers,
         "queue",
-        (
-            "            self._wake.notify_all()\n            self._idle",
-            "            self._wake.notify()\n            self._idle",
-        ),
+        ("            self._wake.notify_all()\n            self._idle",
+         "            self._wake.notify()\n            self._idle"),
     ),
     "done forgets what was added": (
         added_while_processed,
         "queue",
-        (
-            "            if item in self._dirty:\n                self._ready.push",
-            "            if False:\n                self._ready.push",
-        ),
+        ("            if item in self._dirty:\n                self._ready.push",
+         "            if False:\n                self._ready.push"),
     ),
     "what is processed is handed out": (
         added_while_processed,
@@ -287,10 +279,8 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "an earlier key does not wake the timekeeper": (
         delayed,
         "queue",
-        (
-            f"{PUSH}            if self._blocked_getters and self._delayed.earliest < self._watched:",
-            f"{PUSH}            if self._blocked_getters and self._watched == math.inf:",
-        ),
+        (f"{PUSH}            if self._blocked_getters and self._delayed.earliest < self._watched:",
+         f"{PUSH}            if self._blocked_getters and self._watched == math.inf:"),
     ),
     "the timekeeper leaves without a word": (
         delayed_and_ready,
@@ -326,12 +316,10 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "the priority is forgotten before the key is done": (
         priority_while_processed,
         "queue",
-        (
-            ('        A key that is not being processed is ignored.\n        """\n'),
-            ('        """\n        with self._lock:\n            self._taken_priorities.pop(item, None)\n'),
-        ),
+        (('        A key that is not being processed is ignored.\n        """\n'),
+         ('        """\n        with self._lock:\n            self._taken_priorities.pop(item, None)\n')),
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -18,10 +18,7 @@ from controller.api.v1alpha1 import Foo, FooSpec
 from controller.desired import new_deployment
 from tests.project.manifests import NAME, NAMESPACE, OVERLAYS, ROOT, Object, gathered, named, pod, rendered
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed"),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")]
 
 
 class Shell:

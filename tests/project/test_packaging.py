@@ -89,12 +89,7 @@ def test_package_imports_from_the_wheels_alone(
     path = os.pathsep.join(str(wheels[name]) for name in names)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | {"PYTHONPATH": path}
     done = subprocess.run(
-        [sys.executable, "-c", f"import {module} as m; print(m.__file__)"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+        [sys.executable, "-c", f"import {module} as m; print(m.__file__)"], cwd=tmp_path, env=environment,
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
     assert done.stdout.startswith(str(wheels[names[-1]]))

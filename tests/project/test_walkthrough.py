@@ -60,12 +60,9 @@ def test_a_foo_takes_the_eight_hops_of_the_architecture(trace: Trace) -> None:
     foos, kube, done = FakeClientset(), FakeKubernetes(), threading.Event()
     foo_informers, kube_informers = SharedInformerFactory(foos), KubernetesInformerFactory(kube)
     controller = Controller(
-        kube.apps_v1,
-        foos.samplecontroller_v1alpha1,
-        kube_informers.apps.v1.deployments,
-        foo_informers.samplecontroller.v1alpha1.foos,
-        FakeRecorder(),
-    )
+        kube.apps_v1, foos.samplecontroller_v1alpha1, kube_informers.apps.v1.deployments,
+        foo_informers.samplecontroller.v1alpha1.foos, FakeRecorder(),
+    )  # fmt: skip
 
     def notice(_: object) -> tuple[bool, object]:
         done.set()

@@ -264,9 +264,7 @@ def test_all_threads_survive_every_error() -> None:
     assert not stop.is_set()
 
 
-def test_object_that_fails_after_its_retries_is_given_up_until_the_next_event(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_object_that_fails_after_its_retries_is_given_up_until_the_next_event(caplog: pytest.LogCaptureFixture) -> None:
     reported = list[tuple[ObjectName, BaseException]]()
     error = ConfigError("no quota")
     fixture = Fixture(raising(error), retries=2, give_up=lambda key, failure: reported.append((key, failure)))

@@ -220,11 +220,8 @@ def test_event_about_cluster_scoped_object_is_in_namespace_default() -> None:
         broadcaster.new_recorder(component="eventTest").event(pod, "Normal", "Started", "hello")
     call, event = sink.calls.get_nowait()
     assert (call, event.metadata.namespace, event.involved_object.namespace, event.count) == (
-        "create",
-        "default",
-        None,
-        1,
-    )
+        "create", "default", None, 1,
+    )  # fmt: skip
     assert 'Namespace:""' in lines[0]
 
 

@@ -218,21 +218,6 @@ def test_gap_of_more_than_ten_minutes_resets_a_group(gap: float, combined: bool)
 
 
 @pytest.mark.feature("B-REC-06")
-def test_the_same_message_again_is_never_combined() -> None:
-    correlator = EventCorrelator(CorrelatorOptions(burst=100), clock=FakeClock())
-    results = correlated(correlator, *[event() for _ in range(30)])
-    assert [r.event.count for r in results] == list(range(1, 31))
-    assert {r.event.message for r in results} == {"it was fun"}
-
-
-@pytest.mark.feature("B-REC-06")
-def test_events_of_different_objects_are_not_combined(correlator: EventCorrelator) -> None:
-    results = correlated(correlator, *[event(message=f"it was {n}", name=f"pod{n}") for n in range(30)])
-    assert {r.event.count for r in results} == {1}
-    assert not any((r.event.message or "").startswith("(combined") for r in results)
-
-
-@pytest.mark.feature("B-REC-06")
 def test_least_recently_used_key_is_evicted() -> None:
     correlator = EventCorrelator(CorrelatorOptions(cache_size=2), clock=FakeClock())
     correlated(correlator, event(name="a"), event(name="b"))

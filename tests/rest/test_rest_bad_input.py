@@ -66,23 +66,14 @@ def test_object_name_with_line_breaks_is_reported_in_one_line() -> None:
     [
         pytest.param("{a: 1}\n---\n{b: 2}", "expected one document, got 2", id="several documents"),
         pytest.param('contexts: [{name: "a\\nb"}]\ncurrent-context: c', r"it has 'a\\nb'", id="a name of two lines"),
-        pytest.param(
-            'contexts: [{name: c, context: {cluster: "a\\nb"}}]\ncurrent-context: c',
-            "`kubectl config set-cluster NAME`",
-            id="a cluster of two lines",
-        ),
-        pytest.param(
-            "contexts: [{name: c, context: {cluster: a; b}}]\ncurrent-context: c",
-            "`kubectl config set-cluster 'a; b'`",
-            id="a cluster a shell would take apart",
-        ),
-        pytest.param(
-            'contexts: [{name: "a\\nb"}]\ncurrent-context: "a\\nb"',
-            "`kubectl config set-context NAME --cluster NAME`",
-            id="a context of two lines",
-        ),
+        pytest.param('contexts: [{name: c, context: {cluster: "a\\nb"}}]\ncurrent-context: c',
+                     "`kubectl config set-cluster NAME`", id="a cluster of two lines"),
+        pytest.param("contexts: [{name: c, context: {cluster: a; b}}]\ncurrent-context: c",
+                     "`kubectl config set-cluster 'a; b'`", id="a cluster a shell would take apart"),
+        pytest.param('contexts: [{name: "a\\nb"}]\ncurrent-context: "a\\nb"',
+                     "`kubectl config set-context NAME --cluster NAME`", id="a context of two lines"),
     ],
-)
+)  # fmt: skip
 def test_invalid_kubeconfig_is_a_one_line_error(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "config"
     path.write_text(text)

@@ -52,13 +52,9 @@ class Home:
 
     def load(self, **options: str) -> Config:
         return load_config(
-            kubeconfig=options.get("kubeconfig"),
-            master=options.get("master"),
-            context=options.get("context"),
-            hint=options.get("hint", ""),
-            environ=self.environ,
-            service_account=str(self.service_account),
-        )
+            kubeconfig=options.get("kubeconfig"), master=options.get("master"), context=options.get("context"),
+            hint=options.get("hint", ""), environ=self.environ, service_account=str(self.service_account),
+        )  # fmt: skip
 
 
 @pytest.fixture
@@ -281,8 +277,7 @@ def test_path_of_a_plugin_is_relative_to_its_kubeconfig(home: Home, command: str
 
 
 @pytest.mark.parametrize(
-    "user",
-    ["token: t", "username: u, password: p", "client-certificate-data: QQ==, client-key-data: QQ=="],
+    "user", ["token: t", "username: u, password: p", "client-certificate-data: QQ==, client-key-data: QQ=="]
 )
 def test_static_credentials_take_precedence_over_a_plugin(home: Home, user: str) -> None:
     exec_too = f"{{{user}, exec: {{command: nowhere, apiVersion: v1}}}}"
@@ -309,21 +304,15 @@ def edit(old: str, new: str) -> Callable[[str], str]:
             edit('6443"', '6443", certificate-authority: nope'), r"the file .*nope, named .* No such", id="CA"
         ),
         pytest.param(edit('6443"', '6443", certificate-authority-data: "AAA"'), r"expected PEM text", id="base64"),
-        pytest.param(
-            edit('6443"', '6443", certificate-authority-data: QQ==, insecure-skip-tls-verify: true'),
-            r"both a certificate authority and",
-            id="insecure",
-        ),
-        pytest.param(
-            edit("token:", "client-key: x, client-key-data: QQ==, token:"),
-            r"has both client-key and client-key-data",
-            id="2",
-        ),
+        pytest.param(edit('6443"', '6443", certificate-authority-data: QQ==, insecure-skip-tls-verify: true'),
+                     r"both a certificate authority and", id="insecure"),
+        pytest.param(edit("token:", "client-key: x, client-key-data: QQ==, token:"),
+                     r"has both client-key and client-key-data", id="2"),
         pytest.param(edit("token:", "client-certificate: x, token:"), r"client certificate without its key", id="key"),
         pytest.param(edit("token:", "username: x, token:"), r"a token and a password", id="two ways"),
         pytest.param(edit("users: [", "users: [{name: a}, "), r"has the user 'a' twice", id="twice"),
     ],
-)
+)  # fmt: skip
 def test_invalid_kubeconfig_error_names_the_file(home: Home, change: Callable[[str], str], words: str) -> None:
     path = home.write("config", change(PLAIN.format(name="a")))
     with pytest.raises(ConfigError, match=words) as failed:

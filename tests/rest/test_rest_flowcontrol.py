@@ -33,9 +33,7 @@ class Fixed:
 
 
 @pytest.mark.feature("B-REST-02")
-def test_waits_are_logged_at_debug_and_long_ones_at_info_every_ten_seconds(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_waits_are_logged_at_debug_and_long_ones_at_info_every_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock(auto=True)
     caplog.set_level(logging.DEBUG, "clientgo.rest.flowcontrol")
     throttle = Throttle(Fixed(clock, 0.05, 0.06, 1.5, 2.0, 9.0, 1.1), clock, RequestMetrics(NoMetrics(), ""))

@@ -12,10 +12,7 @@ def test_kubeconfig_names_server_and_token(tmp_path: Path) -> None:
     path = write_kubeconfig(tmp_path / "made" / "kubeconfig", "http://127.0.0.1:1", token="t", ca=b"pem")
     document = yaml.safe_load(path.read_text())
     assert document["current-context"] == NAME
-    assert document["clusters"][0]["cluster"] == {
-        "server": "http://127.0.0.1:1",
-        "certificate-authority-data": "cGVt",
-    }
+    assert document["clusters"][0]["cluster"] == {"server": "http://127.0.0.1:1", "certificate-authority-data": "cGVt"}
     assert document["users"][0]["user"] == {"token": "t"}
     assert document["contexts"][0]["context"] == {"cluster": NAME, "user": NAME, "namespace": "default"}
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.retry import Retry, chain_errors, retry_for_error, retry_for_response
+from clientgo.rest.retry import Retry, retry_for_error, retry_for_response
 
 BROKEN = ConnectionFailed("fake error")
 
@@ -16,20 +16,15 @@ BROKEN = ConnectionFailed("fake error")
     [
         pytest.param(500, {"retry-after": "1"}, 0, None, id="none allowed"),
         pytest.param(501, {"retry-after": "0"}, 1, Retry(1, 0.0, "501"), id="at once"),
-        pytest.param(
-            429,
-            {"retry-after": "2", "x-kubernetes-pf-flowschema-uid": "fs-1"},
-            3,
-            Retry(1, 2.0, 'due to server-side throttling, FlowSchema UID: "fs-1"'),
-            id="throttled",
-        ),
+        pytest.param(429, {"retry-after": "2", "x-kubernetes-pf-flowschema-uid": "fs-1"}, 3,
+                     Retry(1, 2.0, 'due to server-side throttling, FlowSchema UID: "fs-1"'), id="throttled"),
         pytest.param(503, {"retry-after": "3"}, 3, Retry(1, 3.0, "503"), id="unavailable"),
         pytest.param(429, {}, 1, None, id="429 without a time"),
         pytest.param(500, {"retry-after": "soon"}, 1, None, id="a time that is none"),
         pytest.param(404, {"retry-after": "1"}, 1, None, id="not a matter of time"),
         pytest.param(200, {"retry-after": "1"}, 1, None, id="success"),
     ],
-)
+)  # fmt: skip
 def test_response_is_retried_if_it_has_retry_after(
     status: int, headers: Mapping[str, str], limit: int, retry: Retry | None
 ) -> None:
@@ -63,18 +58,3 @@ def test_a_broken_connection_is_retried_each_second_up_to_the_limit() -> None:
 )
 def test_only_broken_reads_are_retried(method: str, error: ConnectionFailed) -> None:
     assert retry_for_error(0, method, error) is None
-
-
-@pytest.mark.behaviour("RR-02")
-@pytest.mark.parametrize(
-    ("previous", "text"),
-    [
-        pytest.param(None, "fake error", id="no previous one"),
-        pytest.param(ConnectionFailed("fake error"), "fake error", id="the same text"),
-        pytest.param(ConnectionFailed("old"), "fake error - error from a previous attempt: old", id="another"),
-    ],
-)
-def test_different_previous_error_is_included(previous: ConnectionFailed | None, text: str) -> None:
-    messages = chain_errors(BROKEN, previous)
-    assert str(messages) == text
-    assert (messages is BROKEN) == (text == "fake error")

@@ -76,11 +76,8 @@ def test_list_read_from_a_stream_waits_for_the_rate_limiter() -> None:
 def test_list_of_another_kind_is_refused_in_parts_too() -> None:
     item = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a" * 200}}
     page = {
-        "apiVersion": "samplecontroller.k8s.io/v1alpha1",
-        "items": [item] * 10_000,
-        "kind": "FooList",
-        "metadata": {},
-    }
+        "apiVersion": "samplecontroller.k8s.io/v1alpha1", "items": [item] * 10_000, "kind": "FooList", "metadata": {},
+    }  # fmt: skip
     foos = clientset_over(FakeTransport(reply(page))).samplecontroller_v1alpha1.foos("")
     with pytest.raises(InvalidResponse, match="a list of which an item is of the kind"):
         list(foos.list_parts(ListOptions()))

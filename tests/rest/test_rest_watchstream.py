@@ -302,11 +302,7 @@ def test_frame_is_limited_by_the_response_limit_of_the_configuration() -> None:
 @pytest.mark.feature("B-REST-12")
 @pytest.mark.parametrize(
     "step",
-    [
-        pytest.param(CLOSE, id="closed"),
-        pytest.param(RESET, id="reset"),
-        pytest.param(b"HTTP/1.1 20", id="broken off"),
-    ],
+    [pytest.param(CLOSE, id="closed"), pytest.param(RESET, id="reset"), pytest.param(b"HTTP/1.1 20", id="broken off")],
 )
 @pytest.mark.parametrize("limit", [0, 2])
 def test_closed_reset_or_truncated_opening_is_an_empty_watch(step: bytes, limit: int) -> None:

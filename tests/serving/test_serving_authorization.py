@@ -116,14 +116,7 @@ def test_denial_has_kubernetes_message(case: Case) -> None:
 
 @pytest.mark.parametrize(
     ("header", "token"),
-    [
-        ("Bearer a.b", "a.b"),
-        ("bearer  a", "a"),
-        ("Basic a", ""),
-        ("Bearer", ""),
-        ("Bearer ", ""),
-        ("", ""),
-    ],
+    [("Bearer a.b", "a.b"), ("bearer  a", "a"), ("Basic a", ""), ("Bearer", ""), ("Bearer ", ""), ("", "")],
 )
 def test_bearer_token_is_parsed(header: str, token: str) -> None:
     assert bearer_token({"authorization": header}) == token

@@ -28,13 +28,7 @@ def test_a_proxys_target_is_the_path_behind_the_host() -> None:
     assert parse("GET http://me:1 HTTP/1.1", "Host: me").path == "/"
 
 
-@pytest.mark.parametrize(
-    ("line", "keep"),
-    [
-        ("GET / HTTP/1.1", True),
-        ("GET / HTTP/1.0", False),
-    ],
-)
+@pytest.mark.parametrize(("line", "keep"), [("GET / HTTP/1.1", True), ("GET / HTTP/1.0", False)])
 def test_keep_alive_depends_on_the_http_version(line: str, keep: bool) -> None:
     assert parse(line, "Host: me").keep_alive is keep
     assert parse(line, "Host: me", "Connection: close").keep_alive is False

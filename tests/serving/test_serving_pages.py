@@ -168,11 +168,8 @@ def test_statusz_shows_the_start_time() -> None:
 
 def test_flagz_lists_flags_by_name_and_hides_credentials() -> None:
     flags: dict[str, object] = {
-        "workers": 2,
-        "kubeconfig": "/etc/kube",
-        "api-token": "canary",
-        "proxy": "http://me:canary@proxy:3128",
-    }
+        "workers": 2, "kubeconfig": "/etc/kube", "api-token": "canary", "proxy": "http://me:canary@proxy:3128",
+    }  # fmt: skip
     text = str(flagz_route("sample-controller", flags)(GET).body)
     assert text.startswith("\nsample-controller flagz\nWarning: ")
     assert "canary" not in text

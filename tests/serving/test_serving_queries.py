@@ -201,8 +201,7 @@ def test_queries_use_only_existing_variables() -> None:
 
 
 @pytest.mark.parametrize(
-    "query",
-    ["rate(workqueue_depth", "sum by (x workqueue_depth", "rate(workqueue_depth)", "workqueue_depth{name=a}"],
+    "query", ["rate(workqueue_depth", "sum by (x workqueue_depth", "rate(workqueue_depth)", "workqueue_depth{name=a}"]
 )
 def test_invalid_query_is_detected(query: str) -> None:
     with pytest.raises(ValueError, match=r"."):

@@ -180,12 +180,7 @@ def test_slow_reader_gets_the_error_response() -> None:
 
 @pytest.mark.parametrize(
     ("head", "status"),
-    [
-        ("POST /nothing", b"404 "),
-        ("POST /hello", b"405 "),
-        ("PUT /closed", b"401 "),
-        ("PUT /small", b"413 "),
-    ],
+    [("POST /nothing", b"404 "), ("POST /hello", b"405 "), ("PUT /closed", b"401 "), ("PUT /small", b"413 ")],
 )
 def test_body_of_a_rejected_request_is_not_read(head: str, status: bytes) -> None:
     routes: dict[str, Handler] = {**ROUTES, "/small": Route(echo, methods=("PUT",), access=Access.OPEN, largest=9)}

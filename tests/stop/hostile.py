@@ -120,12 +120,8 @@ class HostileServer:
                 self.leases[name]["metadata"] = {**sent["metadata"], **meta}
             elif name not in self.leases:
                 return 404, {
-                    "kind": "Status",
-                    "apiVersion": "v1",
-                    "status": "Failure",
-                    "reason": "NotFound",
-                    "code": 404,
-                }
+                    "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
+                }  # fmt: skip
             return 200, self.leases[name]
         if method == "GET":
             namespace, name = re.findall(r"namespaces/([^/]+)/configmaps/([^/]+)", path)[0]

@@ -61,13 +61,7 @@ def test_failure_of_tar_is_an_error(tmp_path: Path, script: bytes, error: type[E
 
 
 @pytest.mark.parametrize(
-    ("source", "command"),
-    [
-        ("/a/../srv/./x", "/srv/x"),
-        ("srv/x/", "srv/x"),
-        ("-x", ".%2F-x"),
-        (".", "."),
-    ],
+    ("source", "command"), [("/a/../srv/./x", "/srv/x"), ("srv/x/", "srv/x"), ("-x", ".%2F-x"), (".", ".")]
 )
 def test_source_is_a_plain_path(source: str, command: str, tmp_path: Path) -> None:
     transport = SocketTransport(FakeDuplex(status(1), closing()))

@@ -1,11 +1,11 @@
 """Server-side apply on the fake: ownership, conflicts, and removal of fields without owners."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import pytest
 
-from clientgo.errors import BadRequest, Conflict, Invalid
+from clientgo.errors import Conflict
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import GroupVersionResource, Meta, ObjectMeta, Scheme, api_type
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, Request
@@ -52,48 +52,6 @@ def test_managers_own_what_they_apply(client: ConfigMaps) -> None:
     assert dict(client.update(config(k99="v99"), field_manager="test-manager-1").data) == {"k99": "v99"}
 
 
-@pytest.mark.feature("B-TST-04")
-def test_managed_fields_name_the_owner_of_each_field(client: ConfigMaps) -> None:
-    client.create(config(k0="v0"), field_manager="creator")
-    stored = client.apply(config(k1="v1"), field_manager="m")
-    owned = {(e.manager, e.operation): dict(e.fields_v1 or {}) for e in stored.metadata.managed_fields}
-    assert owned == {
-        ("creator", "Update"): {"f:data": {".": {}, "f:k0": {}}},
-        ("m", "Apply"): {"f:data": {"f:k1": {}}},
-    }
-
-
-def test_a_conflict_with_an_update_says_of_which_version(client: ConfigMaps) -> None:
-    client.apply(config(a="1", b="1"), field_manager="m")
-    client.patch("cm-1", {"data": {"a": "2", "b": "2"}}, field_manager="editor")
-    with pytest.raises(Conflict) as caught:
-        apply(client, "m", a="3", b="3")
-    assert str(caught.value) == (
-        'Apply failed with 2 conflicts: conflicts with "editor" using v1:\n- .data.a\n- .data.b'
-    )
-    assert [cause.field for cause in caught.value.details.causes] == [".data.a", ".data.b"]
-
-
-def test_fields_that_two_managers_apply_alike_stay_until_both_let_go(client: ConfigMaps) -> None:
-    apply(client, "one", k="v", own="1")
-    apply(client, "two", k="v")
-    assert apply(client, "one", own="1") == {"own": "1", "k": "v"}
-    assert apply(client, "two") == {"own": "1"}
-
-
-def test_an_update_takes_what_it_changes_and_frees_what_it_drops(client: ConfigMaps) -> None:
-    client.apply(config(a="1", b="1", c="1"), field_manager="m")
-    client.patch("cm-1", {"data": {"a": "2"}}, field_manager="editor")
-    stored = client.patch("cm-1", {"data": {"b": "2", "c": None}}, field_manager="editor")
-    owned = {e.manager: dict(e.fields_v1 or {}) for e in stored.metadata.managed_fields}
-    assert owned == {"editor": {"f:data": {"f:a": {}, "f:b": {}}}}
-
-
-def test_an_apply_without_a_manager_is_invalid(client: ConfigMaps) -> None:
-    with pytest.raises(Invalid, match="fieldManager: Required value"):
-        client.apply(config(), field_manager="")
-
-
 @pytest.mark.behaviour("FX-11")
 @pytest.mark.behaviour("FX-12")
 def test_kinds_the_fake_has_never_heard_of_can_be_applied_and_updated() -> None:
@@ -107,35 +65,6 @@ def test_kinds_the_fake_has_never_heard_of_can_be_applied_and_updated() -> None:
     assert fake.tracker.get(gvr, "ns", "g")["spec"] == {"x": 2}
     with pytest.raises(Conflict, match=r'conflict with "n" using shop\.example\.com/v1'):
         fake.do(Request(verb="apply", body=body % 3, content_type=APPLY_PATCH, query=query, **location))  # type: ignore[arg-type]
-
-
-GADGETS = GroupVersionResource("shop.example.com", "v1", "gadgets")
-
-
-def apply_body(body: bytes, name: str) -> FakeRequester:
-    fake, query = FakeRequester(), {"fieldManager": "m"}
-    location: dict[str, Any] = {"resource": GADGETS, "namespace": "ns", "name": name}
-    fake.do(Request(verb="apply", body=body, content_type=APPLY_PATCH, query=query, **location))
-    return fake
-
-
-@pytest.mark.parametrize(
-    ("body", "name", "error"),
-    [
-        (b"{}", "", BadRequest),
-        (b'{"metadata": {"name": "other"}}', "g", BadRequest),
-        (b'{"metadata": []}', "g", BadRequest),
-        (b"[]", "g", BadRequest),
-    ],
-)
-def test_apply_without_a_usable_name_or_metadata_is_rejected(body: bytes, name: str, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        apply_body(body, name)
-
-
-def test_create_without_a_name_is_invalid(client: ConfigMaps) -> None:
-    with pytest.raises(Invalid, match="name or generateName is required"):
-        client.create(ConfigMap(metadata=ObjectMeta(namespace="default")))
 
 
 NAME = {"name": "f", "namespace": "ns"}

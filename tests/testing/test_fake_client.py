@@ -2,7 +2,7 @@
 
 import pytest
 
-from clientgo.errors import ApiError, Conflict, Forbidden, InternalError, NotFound
+from clientgo.errors import ApiError, Conflict, Forbidden, NotFound
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
 from clientgo.manager import Client, Finalizer, NotIndexed, OperationResult, create_or_patch, set_controller_reference
@@ -55,19 +55,6 @@ def test_reconciler_is_called_with_objects_in_memory() -> None:
     assert [str(action) for action in client.writes] == ["patch deployments ns/a-deployment", "update foos/status ns/a"]
 
 
-def test_objects_have_a_uid_and_a_version_and_stale_writes_conflict() -> None:
-    client = FakeClient(foo())
-    first = client.get(Foo, A)
-    assert first.metadata.uid
-    assert first.metadata.resource_version
-    second = client.update(replace(first, spec=FooSpec("a-deployment", 2)))
-    assert second.metadata.resource_version != first.metadata.resource_version
-    with pytest.raises(Conflict, match="the object has been modified"):
-        client.update(first)
-    with pytest.raises(InternalError, match="resourceVersion should not be set on objects to be created"):
-        client.create(replace(second, metadata=replace(second.metadata, name="copy")))
-
-
 def test_seeded_objects_have_the_generation_of_created_ones() -> None:
     client = FakeClient(foo(), foo("b", generation=7), Node(metadata=ObjectMeta(name="n")))
     assert client.get(Foo, A).metadata.generation == FakeClient().create(foo()).metadata.generation == 1
@@ -110,15 +97,6 @@ def test_objects_of_a_deleted_owner_remain() -> None:
     owned = client.create(set_controller_reference(client.get(Foo, A), deployment("d")))
     client.delete(foo())
     assert client.list(Deployment) == [owned]
-
-
-def test_field_managers_own_what_they_apply() -> None:
-    client = FakeClient()
-    client.writing(field_manager="other").apply(deployment("d", replicas=1))
-    with pytest.raises(Conflict, match="other"):
-        client.apply(deployment("d", replicas=2))
-    assert client.apply(deployment("d", replicas=2), force=True).spec.replicas == 2
-    assert client.writing(field_manager="third").get(Deployment, ObjectName("ns", "d")).spec.replicas == 2
 
 
 def test_lists_select_by_namespace_labels_and_indexed_fields() -> None:

@@ -12,13 +12,9 @@ from typing import Any
 import pytest
 
 from clientgo.errors import (
-    AlreadyExists,
-    BadRequest,
     Conflict,
     ConnectionFailed,
-    Invalid,
     NotFound,
-    UnsupportedMediaType,
 )
 from clientgo.kubernetes.clients.core_v1 import NamespaceClient, PodClient
 from clientgo.kubernetes.types import policy_v1
@@ -27,7 +23,7 @@ from clientgo.kubernetes.types.core_v1 import Pod
 from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, Scheme, api_of, api_type, replace
 from clientgo.meta.codec import encode_value
 from clientgo.meta.listwatch import Bookmark, ListOptions, WatchEvent
-from clientgo.rest.request import STRATEGIC_PATCH, Request
+from clientgo.rest.request import Request
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.actions import Action
 from clientgo.testing.client import FakeClient
@@ -36,7 +32,6 @@ from clientgo.testing.fake import FakeRequester
 from clientgo.testing.source import FakeSource, FakeWatcher
 from clientgo.testing.transport import FakeStream
 from clientgo.typed.client import TypedClient
-from clientgo.typed.options import DeleteOptions, Preconditions
 from clientgo.typed.watch import ObjectWatch
 from tests.testing.widgets import Widget, Widgets, WidgetSpec, WidgetStatus, widget
 
@@ -209,41 +204,6 @@ def test_streamed_lists_are_declared_unsupported_so_that_informers_list(fake: Fa
     assert bookmark.initial_events_end
 
 
-@pytest.mark.feature("B-TST-03")
-def test_creating_an_existing_name_is_rejected(fake: FakeRequester) -> None:
-    Widgets(fake, "ns").create(widget("a"))
-    with pytest.raises(AlreadyExists, match=r'^widgets.shop.example.com "a" already exists$'):
-        Widgets(fake, "ns").create(widget("a"))
-
-
-def test_updating_or_deleting_a_missing_object_is_rejected(fake: FakeRequester) -> None:
-    with pytest.raises(NotFound):
-        Widgets(fake, "ns").update(widget("a"))
-    with pytest.raises(NotFound):
-        Widgets(fake, "ns").delete("a")
-
-
-@pytest.mark.feature("B-TST-03")
-def test_an_object_of_another_namespace_is_a_bad_request(fake: FakeRequester) -> None:
-    words = "the namespace of the provided object does not match the namespace sent on the request"
-    with pytest.raises(BadRequest, match=words):
-        Widgets(fake, "other").create(widget("a"))
-
-
-def test_an_object_without_namespace_takes_the_request_s(fake: FakeRequester) -> None:
-    assert Widgets(fake, "ns").create(widget("a", "")).metadata.namespace == "ns"
-
-
-def test_status_is_written_only_through_its_subresource(fake: FakeRequester) -> None:
-    fake.tracker.add(Widget(ObjectMeta(name="a", namespace="ns"), WidgetSpec(1), WidgetStatus(9)))
-    client = Widgets(fake, "ns")
-    changed = replace(client.get("a"), spec=WidgetSpec(2), status=WidgetStatus(3))
-    by_status = client.update_status(changed)
-    assert (by_status.spec.replicas, by_status.status.ready) == (1, 3)
-    by_update = client.update(replace(by_status, spec=WidgetSpec(5), status=WidgetStatus(8)))
-    assert (by_update.spec.replicas, by_update.status.ready) == (5, 3)
-
-
 @pytest.mark.feature("B-TST-03", "B-CR-14")
 def test_added_object_keeps_what_it_was_given_except_its_version(fake: FakeRequester) -> None:
     meta = ObjectMeta(
@@ -265,19 +225,6 @@ def test_object_that_no_server_has_cannot_be_added(fake: FakeRequester, wrong: o
 
 
 @pytest.mark.feature("B-TST-03", "C-18")
-def test_lists_report_a_version_that_rises_with_every_write(fake: FakeRequester) -> None:
-    client = Widgets(fake, "ns")
-    versions = [client.list().metadata.resource_version]
-    client.create(widget("a"))
-    versions.append(client.list().metadata.resource_version)
-    client.patch("a", {"spec": {"replicas": 1}})
-    versions.append(client.list().metadata.resource_version)
-    client.delete("a")
-    versions.append(client.list().metadata.resource_version)
-    assert sorted(set(map(int, versions))) == list(map(int, versions))
-
-
-@pytest.mark.feature("B-TST-03", "C-18")
 def test_a_watch_from_a_list_s_version_misses_nothing_and_repeats_nothing(fake: FakeRequester) -> None:
     client = Widgets(fake, "ns")
     client.create(widget("before"))
@@ -289,61 +236,11 @@ def test_a_watch_from_a_list_s_version_misses_nothing_and_repeats_nothing(fake: 
     assert seen(watch, 2) == [("ADDED", "between"), ("ADDED", "after")]
 
 
-def test_a_watch_from_no_version_begins_with_what_exists(fake: FakeRequester) -> None:
-    fake.tracker.add(widget("old"))
-    watch = Widgets(fake, "ns").watch()
-    fake.tracker.add(widget("new"))
-    assert seen(watch, 2) == [("ADDED", "old"), ("ADDED", "new")]
-
-
 def test_unread_watch_loses_nothing(fake: FakeRequester) -> None:
     watch = Widgets(fake, "ns").watch()
     for number in range(1000):
         fake.tracker.add(widget(f"w-{number}"))
     assert [name for _, name in seen(watch, 1000)] == [f"w-{number}" for number in range(1000)]
-
-
-def test_an_object_that_stops_matching_is_deleted_for_the_watch(fake: FakeRequester) -> None:
-    client = Widgets(fake, "ns")
-    watch = client.watch(label_selector="tier=web")
-    client.create(widget("a", tier="db"))
-    for tier in ("web", "db", "web"):
-        client.patch("a", {"metadata": {"labels": {"tier": tier}}})
-    client.delete("a")
-    assert [kind for kind, _ in seen(watch, 4)] == ["ADDED", "DELETED", "ADDED", "DELETED"]
-
-
-@pytest.mark.feature("B-CR-14")
-def test_lists_are_sorted_and_select_by_labels_and_the_fields_of_the_kind(fake: FakeRequester) -> None:
-    for obj in (widget("b", replicas=2, tier="web"), widget("a", tier="web"), widget("c"), widget("a", "other")):
-        fake.tracker.add(obj)
-    assert names(Widgets(fake).list().items) == ["a", "b", "c", "a"]
-    assert names(Widgets(fake, "ns").list(label_selector="tier=web").items) == ["a", "b"]
-    assert names(Widgets(fake).list(field_selector="metadata.name=a,metadata.namespace!=ns").items) == ["a"]
-    with pytest.raises(BadRequest, match=r"field label not supported: spec\.replicas"):
-        Widgets(fake).list(field_selector="spec.replicas=2")
-
-
-@pytest.mark.feature("B-TST-03")
-def test_patches_of_each_kind_change_what_they_name(fake: FakeRequester) -> None:
-    client = Widgets(fake, "ns")
-    client.create(widget("a", replicas=1))
-    assert client.patch("a", {"spec": {"replicas": 2}}).spec.replicas == 2
-    assert client.patch("a", [{"op": "replace", "path": "/spec/replicas", "value": 3}]).spec.replicas == 3
-    with pytest.raises(UnsupportedMediaType):
-        client.patch("a", b'{"spec":{"replicas":4}}', content_type=STRATEGIC_PATCH)
-    with pytest.raises(Invalid):
-        client.patch("a", [{"op": "remove", "path": "/spec/size"}])
-    with pytest.raises(BadRequest):
-        client.patch("a", b"{")
-    assert client.get("a").spec.replicas == 3
-
-
-def test_apply_creates_what_is_missing_and_merges_into_what_is_there(fake: FakeRequester) -> None:
-    client = Widgets(fake, "ns")
-    client.apply({"metadata": {"name": "a", "labels": {"x": "1"}}}, field_manager="one")
-    applied = client.apply({"metadata": {"name": "a"}, "spec": {"replicas": 2}}, field_manager="two")
-    assert (applied.metadata.namespace, dict(applied.metadata.labels), applied.spec.replicas) == ("ns", {"x": "1"}, 2)
 
 
 def test_the_scale_of_an_object_is_read_and_changed_alone(fake: FakeRequester) -> None:
@@ -372,57 +269,6 @@ def test_copy_of_recorded_calls_cannot_be_cleared(fake: FakeRequester) -> None:
     for copy in (fake.actions, fake.writes):
         with pytest.raises(TypeError, match=r"a copy of the recorded calls: write clear_actions\(\)"):
             copy.clear()
-
-
-def test_a_collection_is_deleted_as_selected(fake: FakeRequester) -> None:
-    for obj in (widget("a", tier="web"), widget("b"), widget("a", "other", tier="web")):
-        fake.tracker.add(obj)
-    Widgets(fake, "ns").delete_collection(label_selector="tier=web")
-    assert [(w.metadata.namespace, w.metadata.name) for w in Widgets(fake).list().items] == [
-        ("ns", "b"),
-        ("other", "a"),
-    ]
-
-
-def test_dry_run_changes_nothing_and_checks_everything(fake: FakeRequester) -> None:
-    client = Widgets(fake, "ns")
-    assert client.create(widget("a"), dry_run=True).metadata.uid
-    assert client.list().items == []
-    client.create(widget("a"))
-    assert client.patch("a", {"spec": {"replicas": 9}}, dry_run=True).spec.replicas == 9
-    client.delete("a", DeleteOptions(dry_run=("All",)))
-    assert client.get("a").spec.replicas == 0
-    with pytest.raises(AlreadyExists):
-        client.create(widget("a"), dry_run=True)
-
-
-def test_a_generated_name_is_new_each_time(fake: FakeRequester) -> None:
-    unnamed = Widget(ObjectMeta(generate_name="w-", namespace="ns"))
-    built = {Widgets(fake, "ns").create(unnamed).metadata.name for _ in range(3)}
-    assert len({name for name in built if name.startswith("w-")}) == 3
-
-
-def test_deletion_preconditions_are_checked(fake: FakeRequester) -> None:
-    fake.tracker.add(Widget(ObjectMeta(name="a", namespace="ns", uid="u1")))
-    client = Widgets(fake, "ns")
-    with pytest.raises(Conflict, match=r"the UID in the precondition \(u2\) does not match the UID in record \(u1\)"):
-        client.delete("a", DeleteOptions(preconditions=Preconditions(uid="u2")))
-    client.delete("a", DeleteOptions(preconditions=Preconditions(uid="u1")))
-    assert client.list().items == []
-
-
-@pytest.mark.feature("B-CR-14")
-def test_stale_update_is_rejected(fake: FakeRequester) -> None:
-    client = Widgets(fake, "ns")
-    first = client.create(widget("a"))
-    client.update(replace(first, spec=WidgetSpec(1)))
-    words = (
-        'Operation cannot be fulfilled on widgets.shop.example.com "a": the object has been modified; '
-        "please apply your changes to the latest version and try again"
-    )
-    with pytest.raises(Conflict) as caught:
-        client.update(replace(first, spec=WidgetSpec(2)))
-    assert str(caught.value) == words
 
 
 def test_a_watch_ends_when_its_time_is_up_with_a_bookmark_if_wanted() -> None:

@@ -29,12 +29,8 @@ Case = tuple[str, str, Mapping[str, str], object, str]
     ("call", "response", "expected"),
     [
         pytest.param(lambda c: c.get("g"), WIRE, ("GET", "/g", {}, None, JSON), id="get"),
-        pytest.param(
-            lambda c: c.get("g", resource_version="5"),
-            WIRE,
-            ("GET", "/g", {"resourceVersion": "5"}, None, JSON),
-            id="get not older",
-        ),
+        pytest.param(lambda c: c.get("g", resource_version="5"), WIRE,
+                     ("GET", "/g", {"resourceVersion": "5"}, None, JSON), id="get not older"),
         pytest.param(lambda c: c.list(), LIST, ("GET", "", {}, None, JSON), id="list"),
         pytest.param(
             lambda c: c.list(
@@ -66,49 +62,26 @@ Case = tuple[str, str, Mapping[str, str], object, str]
             id="watch",
         ),
         pytest.param(lambda c: c.create(gadget(replicas=3)), WIRE, ("POST", "", {}, FULL, JSON), id="create"),
-        pytest.param(
-            lambda c: c.create(gadget(replicas=3), field_manager="me", dry_run=True),
-            WIRE,
-            ("POST", "", {"fieldManager": "me", "dryRun": "All"}, FULL, JSON),
-            id="create dry",
-        ),
+        pytest.param(lambda c: c.create(gadget(replicas=3), field_manager="me", dry_run=True), WIRE,
+                     ("POST", "", {"fieldManager": "me", "dryRun": "All"}, FULL, JSON), id="create dry"),
         pytest.param(lambda c: c.update(gadget(replicas=3)), WIRE, ("PUT", "/g", {}, FULL, JSON), id="update"),
-        pytest.param(
-            lambda c: c.update_status(gadget(replicas=3), field_manager="me"),
-            WIRE,
-            ("PUT", "/g/status", {"fieldManager": "me"}, FULL, JSON),
-            id="update_status",
-        ),
-        pytest.param(
-            lambda c: c.patch("g", {"spec": {"replicas": 1}}),
-            WIRE,
-            ("PATCH", "/g", {}, {"spec": {"replicas": 1}}, MERGE_PATCH),
-            id="merge patch",
-        ),
-        pytest.param(
-            lambda c: c.patch("g", [{"op": "remove", "path": "/spec/color"}]),
-            WIRE,
-            ("PATCH", "/g", {}, [{"op": "remove", "path": "/spec/color"}], JSON_PATCH),
-            id="JSON patch",
-        ),
+        pytest.param(lambda c: c.update_status(gadget(replicas=3), field_manager="me"), WIRE,
+                     ("PUT", "/g/status", {"fieldManager": "me"}, FULL, JSON), id="update_status"),
+        pytest.param(lambda c: c.patch("g", {"spec": {"replicas": 1}}), WIRE,
+                     ("PATCH", "/g", {}, {"spec": {"replicas": 1}}, MERGE_PATCH), id="merge patch"),
+        pytest.param(lambda c: c.patch("g", [{"op": "remove", "path": "/spec/color"}]), WIRE,
+                     ("PATCH", "/g", {}, [{"op": "remove", "path": "/spec/color"}], JSON_PATCH), id="JSON patch"),
         pytest.param(
             lambda c: c.patch("g", {"a": 1}, content_type=STRATEGIC_PATCH, subresource="scale", dry_run=True),
             WIRE,
             ("PATCH", "/g/scale", {"dryRun": "All"}, {"a": 1}, STRATEGIC_PATCH),
             id="strategic patch of a subresource",
         ),
-        pytest.param(
-            lambda c: c.patch_status("g", b'{"status":{"ready":1}}', field_manager="me"),
-            WIRE,
-            ("PATCH", "/g/status", {"fieldManager": "me"}, {"status": {"ready": 1}}, MERGE_PATCH),
-            id="patch_status",
-        ),
-        pytest.param(
-            lambda c: c.apply(APPLIED, field_manager="me"),
-            WIRE,
-            ("PATCH", "/g", {"fieldManager": "me"}, HEAD | APPLIED, APPLY_PATCH),
-            id="apply some fields",
-        ),
+        pytest.param(lambda c: c.patch_status("g", b'{"status":{"ready":1}}', field_manager="me"), WIRE,
+                     ("PATCH", "/g/status", {"fieldManager": "me"}, {"status": {"ready": 1}}, MERGE_PATCH),
+                     id="patch_status"),
+        pytest.param(lambda c: c.apply(APPLIED, field_manager="me"), WIRE,
+                     ("PATCH", "/g", {"fieldManager": "me"}, HEAD | APPLIED, APPLY_PATCH), id="apply some fields"),
         pytest.param(
             lambda c: c.apply(gadget(replicas=3), field_manager="me", force=True),
             WIRE,
@@ -129,12 +102,9 @@ Case = tuple[str, str, Mapping[str, str], object, str]
             ),
             id="apply the status of an object",
         ),
-        pytest.param(
-            lambda c: c.apply_status(APPLIED, field_manager="me", dry_run=True),
-            WIRE,
-            ("PATCH", "/g/status", {"fieldManager": "me", "dryRun": "All"}, HEAD | APPLIED, APPLY_PATCH),
-            id="apply_status",
-        ),
+        pytest.param(lambda c: c.apply_status(APPLIED, field_manager="me", dry_run=True), WIRE,
+                     ("PATCH", "/g/status", {"fieldManager": "me", "dryRun": "All"}, HEAD | APPLIED, APPLY_PATCH),
+                     id="apply_status"),
         pytest.param(lambda c: c.delete("g"), SUCCESS, ("DELETE", "/g", {}, None, JSON), id="delete"),
         pytest.param(
             lambda c: c.delete(
@@ -181,12 +151,9 @@ Case = tuple[str, str, Mapping[str, str], object, str]
             ),
             id="update_scale",
         ),
-        pytest.param(
-            lambda c: c.patch_scale("g", {"spec": {"replicas": 2}}, field_manager="me"),
-            SCALE,
-            ("PATCH", "/g/scale", {"fieldManager": "me"}, {"spec": {"replicas": 2}}, MERGE_PATCH),
-            id="patch_scale",
-        ),
+        pytest.param(lambda c: c.patch_scale("g", {"spec": {"replicas": 2}}, field_manager="me"), SCALE,
+                     ("PATCH", "/g/scale", {"fieldManager": "me"}, {"spec": {"replicas": 2}}, MERGE_PATCH),
+                     id="patch_scale"),
     ],
 )  # fmt: skip
 def test_each_verb_sends_the_request_of_the_api(call: Call, response: object, expected: Case) -> None:

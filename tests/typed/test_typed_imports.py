@@ -9,15 +9,7 @@ import pytest
 pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = {
-    "urllib3",
-    "ssl",
-    "http.client",
-    "yaml",
-    "kubernetes",
-    "asyncio",
-    "logging.handlers",
-}
+HEAVY = {"urllib3", "ssl", "http.client", "yaml", "kubernetes", "asyncio", "logging.handlers"}
 
 BUILT = """
 from clientgo.rest import Config, RESTClient

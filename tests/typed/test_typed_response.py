@@ -206,11 +206,8 @@ def test_list_with_an_unusual_kind_is_accepted_if_it_is_declared_or_the_kind_is_
 
 def test_metadata_list_of_a_real_server_without_objects_is_empty() -> None:
     empty: dict[str, object] = {
-        "kind": "PartialObjectMetadataList",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": {},
-        "items": None,
-    }
+        "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": {}, "items": None,
+    }  # fmt: skip
     for kind in ("", "Gadget"):
         assert DynamicClientset(client(empty)).metadata(GADGETS, "ns", kind=kind).list().items == []
 

@@ -145,11 +145,8 @@ class HomeValidator:
 
 def home(name: str = "villa", **spec: Any) -> Object:
     return {
-        "apiVersion": f"{GROUP}/v1",
-        "kind": "Home",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": spec,
-    }
+        "apiVersion": f"{GROUP}/v1", "kind": "Home", "metadata": {"name": name, "namespace": "default"}, "spec": spec,
+    }  # fmt: skip
 
 
 def review(operation: str = "CREATE", obj: Object | None = None, old: Object | None = None, **more: Any) -> Object:

@@ -110,10 +110,7 @@ def test_a_patch_is_base64_with_its_type() -> None:
 
 def test_api_error_becomes_the_status_of_the_denial() -> None:
     assert written(rejected(NotFound("no such owner", details=StatusDetails(name="ann", kind="owners"))))["status"] == {
-        "metadata": {},
-        "code": 404,
-        "reason": "NotFound",
-        "message": "no such owner",
+        "metadata": {}, "code": 404, "reason": "NotFound", "message": "no such owner",
         "details": {"name": "ann", "kind": "owners"},
-    }
+    }  # fmt: skip
     assert "details" not in written(rejected(Invalid("bad")))["status"]

@@ -57,10 +57,7 @@ def test_a_recorded_review_is_answered_in_order_with_its_metadata_to_the_letter(
 
 
 SPECS = st.builds(
-    HomeSpec,
-    owner=st.sampled_from(["", "ann", "ann & bob"]),
-    rooms=st.none() | st.integers(1, 9),
-    heated=st.booleans(),
+    HomeSpec, owner=st.sampled_from(["", "ann", "ann & bob"]), rooms=st.none() | st.integers(1, 9), heated=st.booleans()
 )
 
 
@@ -128,22 +125,15 @@ def test_one_object_that_fails_fails_all_and_is_named(to_hub: Any, reason: str) 
 @pytest.mark.parametrize(
     ("obj", "desired", "reason"),
     [
-        (
-            home(),
-            f"{GROUP}/v9",
-            "unknown version ajd.my.domain/v9 of Home: expected one of ajd.my.domain/v2, ajd.my.domain/v1",
-        ),
+        (home(), f"{GROUP}/v9",
+         "unknown version ajd.my.domain/v9 of Home: expected one of ajd.my.domain/v2, ajd.my.domain/v1"),
         ({**home(), "apiVersion": f"{GROUP}/v9"}, f"{GROUP}/v2", "unknown version ajd.my.domain/v9 of Home"),
-        (
-            {**home(), "kind": "Castle"},
-            f"{GROUP}/v2",
-            "Castle default/villa: unknown kind ajd.my.domain/v1",
-        ),
+        ({**home(), "kind": "Castle"}, f"{GROUP}/v2", "Castle default/villa: unknown kind ajd.my.domain/v1"),
         (home(rooms="many"), f"{GROUP}/v2", "Home default/villa: invalid object: Expected `int | null`, got `str`"),
         ({}, "", "an object without kind: unknown kind None"),
         ({"kind": "Home", "apiVersion": f"{GROUP}/v1", "metadata": 5}, f"{GROUP}/v2", "Home: invalid object: "),
     ],
-)
+)  # fmt: skip
 def test_unknown_versions_and_kinds_are_reported(obj: Object, desired: str, reason: str) -> None:
     result = answer_of(route()(posted(asked(desired, obj))))["result"]
     assert result["status"] == "Failure"
@@ -172,8 +162,7 @@ def test_an_invalid_object_is_logged_in_one_line_and_a_bug_with_its_traceback(
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"{", b"{}", b'{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}', asked("v1")["request"]],
+    "body", [b"{", b"{}", b'{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}', asked("v1")["request"]]
 )
 def test_invalid_review_is_rejected(body: Any) -> None:
     assert route()(posted(body)).status == 400

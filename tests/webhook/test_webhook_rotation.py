@@ -161,11 +161,7 @@ def test_certificate_for_other_hosts_or_of_another_authority_is_replaced(
     authority = (tmp_path / "ca.crt").read_bytes()
     keeper(installed, tmp_path, clock, hosts=["other.example.com"]).prepare()
     assert all(trusts(bundle, tmp_path, "other.example.com") for bundle in bundles(installed))
-    for name, content in zip(
-        ("tls.crt", "tls.key"),
-        CertificateAuthority.create("test-ca").server(["x"]),
-        strict=True,
-    ):
+    for name, content in zip(("tls.crt", "tls.key"), CertificateAuthority.create("test-ca").server(["x"]), strict=True):
         (tmp_path / name).write_bytes(content)
     keeper(installed, tmp_path, clock).prepare()
     assert all(trusts(bundle, tmp_path) for bundle in bundles(installed))

@@ -135,13 +135,8 @@ def test_log_lines_of_a_handler_have_the_request() -> None:
     admission_route("/x", handler)(posted(review("CREATE", home())))
     uid = review()["request"]["uid"]
     assert seen == {
-        "webhook": "/x",
-        "uid": uid,
-        "operation": "CREATE",
-        "kind": "Home",
-        "namespace": "default",
-        "name": "villa",
-    }
+        "webhook": "/x", "uid": uid, "operation": "CREATE", "kind": "Home", "namespace": "default", "name": "villa",
+    }  # fmt: skip
 
 
 @pytest.mark.feature("B-CR-12")

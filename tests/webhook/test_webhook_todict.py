@@ -56,12 +56,9 @@ def test_library_structs_are_written_as_usual() -> None:
     written = to_dict_with_defaults(ConfigMap(metadata=META, data={"a": "b"}, binary_data={"c": b"d"}))
 
     assert written == {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "a"},
-        "data": {"a": "b"},
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "b"},
         "binaryData": {"c": "ZA=="},
-    }
+    }  # fmt: skip
 
 
 class Odd(msgspec.Struct, frozen=True, kw_only=True):

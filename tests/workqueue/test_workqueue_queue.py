@@ -6,8 +6,6 @@ from collections import deque
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
@@ -232,33 +230,6 @@ def test_processed_key_is_not_kept_alive(use: Callable[[WorkQueue[Key]], "weakre
     gc.collect()
     assert reference() is None
     assert len(queue) == 0
-
-
-@given(st.lists(st.tuples(st.sampled_from(["add", "get", "done"]), st.integers(0, 3)), max_size=60))
-def test_queue_matches_a_model_of_two_sets_and_a_list(steps: list[tuple[str, int]]) -> None:
-    queue: WorkQueue[int] = WorkQueue()
-    ready: list[int] = []
-    processing: list[int] = []
-    again: set[int] = set()
-    for step, key in steps:
-        if step == "add":
-            queue.add(key)
-            if key in processing:
-                again.add(key)
-            elif key not in ready:
-                ready.append(key)
-        elif step == "get" and ready:
-            processing.append(ready.pop(0))
-            assert queue.get() == processing[-1]
-        elif step == "done" and key in processing:
-            queue.done(key)
-            processing.remove(key)
-            if key in again:
-                again.remove(key)
-                ready.append(key)
-        assert len(queue) == len(ready)
-        assert queue._ready is not None
-        assert set(ready) == queue._dirty.keys() - queue._processing.keys()
 
 
 class Unfit:

@@ -128,24 +128,6 @@ def test_bucket_delays_calls_after_its_burst() -> None:
     assert limiter.when("other") == pytest.approx(0.3)
 
 
-def test_bucket_refills_up_to_its_burst() -> None:
-    clock = FakeClock()
-    limiter: BucketRateLimiter[str] = BucketRateLimiter(10.0, 3, clock=clock)
-    delays(limiter, "any", 5)
-    clock.step(0.2)
-    assert limiter.when("any") == pytest.approx(0.1)
-    clock.step(1000.0)
-    assert delays(limiter, "any", 4) == pytest.approx([0.0, 0.0, 0.0, 0.1])
-
-
-def test_bucket_does_not_lose_fractions_of_tokens() -> None:
-    clock = FakeClock()
-    limiter: BucketRateLimiter[str] = BucketRateLimiter(1 / 1.031425, 1, clock=clock)
-    for _ in range(60):
-        assert limiter.when("any") == 0.0
-        clock.step(2.0)
-
-
 @pytest.mark.parametrize(("qps", "burst"), [(0.0, 1), (-1.0, 1), (float("nan"), 1), (1.0, 0)])
 def test_bucket_without_tokens_is_rejected(qps: float, burst: int) -> None:
     with pytest.raises(ValueError, match="invalid rate limit"):

@@ -33,13 +33,6 @@ def test_due_key_not_promoted_yet_is_due_in_zero_seconds() -> None:
     assert queue.state() == QueueState("", queued=(("a", 0.0),))
 
 
-def test_state_has_no_delayed_keys_after_shut_down() -> None:
-    queue = DelayingQueue[str](clock=FakeClock())
-    queue.add_after("a", 4.0)
-    queue.shut_down()
-    assert queue.state() == QueueState("", shutting_down=True)
-
-
 def test_state_of_a_rate_limiting_queue_has_the_failures_of_its_keys() -> None:
     clock = FakeClock()
     queue = RateLimitingQueue[str](ItemExponentialFailureRateLimiter(1.0, 60.0), clock=clock)
@@ -55,16 +48,6 @@ def test_state_of_a_rate_limiting_queue_has_the_failures_of_its_keys() -> None:
     state = queue.state()
     assert dict(state.retries) == {"in process": 1, "delayed": 3}
     assert state.waiting == (("delayed", 1.0), ("in process", 1.0))
-
-
-def test_failures_of_keys_not_in_the_queue_are_left_out() -> None:
-    clock = FakeClock()
-    queue = RateLimitingQueue[str](ItemExponentialFailureRateLimiter(1.0, 60.0), clock=clock)
-    queue.add_rate_limited("a")
-    clock.step(1)
-    queue.done(queue.get())
-    assert queue.num_requeues("a") == 1
-    assert queue.state() == QueueState("")
 
 
 def test_state_is_consistent_while_workers_are_busy() -> None:

@@ -34,15 +34,11 @@ def configuration(hook: WebhookServer, kind: str, *paths: str, **more: Any) -> O
     """A configuration named after its first path, with a webhook for each."""
     webhooks = [
         {
-            "name": f"{path.strip('/')}.example.com",
-            "clientConfig": hook.client_config(path),
-            "rules": [RULE],
-            "sideEffects": "None",
-            "admissionReviewVersions": ["v1"],
-            **more,
+            "name": f"{path.strip('/')}.example.com", "clientConfig": hook.client_config(path), "rules": [RULE],
+            "sideEffects": "None", "admissionReviewVersions": ["v1"], **more,
         }
         for path in paths
-    ]
+    ]  # fmt: skip
     name = paths[0].strip("/")
     return {"kind": f"{kind}WebhookConfiguration", "metadata": {"name": name}, "webhooks": webhooks}
 
@@ -200,16 +196,12 @@ def test_webhooks_of_a_collection_are_called_concurrently(kube: Kube, hook: Webh
     ("client", "words"),
     [
         ({"url": "https://127.0.0.1:1/x"}, 'Post "https://127.0.0.1:1/x?timeout=10s": dial tcp 127.0.0.1:1: connect'),
-        (
-            {"service": {"namespace": "default", "name": "svc"}},
-            "service default/svc cannot be resolved: this server has",
-        ),
-        (
-            {"service": {"namespace": "ns", "name": "gone", "path": "/x"}},
-            'Post "https://gone.ns.svc:443/x?timeout=10s": service "gone" not found',
-        ),
+        ({"service": {"namespace": "default", "name": "svc"}},
+         "service default/svc cannot be resolved: this server has"),
+        ({"service": {"namespace": "ns", "name": "gone", "path": "/x"}},
+         'Post "https://gone.ns.svc:443/x?timeout=10s": service "gone" not found'),
     ],
-)
+)  # fmt: skip
 def test_failed_call_is_explained(kube: Kube, hook: WebhookServer, client: Object, words: str) -> None:
     kube.ok(
         "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "svc"}, "spec": {"ports": [{"port": 1}]}}
@@ -493,22 +485,18 @@ def test_webhook_is_called_again_for_a_changed_object(kube: Kube, hook: WebhookS
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (
-            {"sideEffects": "Some"},
-            'webhooks[0].sideEffects: Unsupported value: "Some": supported values: "None", "None',
-        ),
+        ({"sideEffects": "Some"},
+         'webhooks[0].sideEffects: Unsupported value: "Some": supported values: "None", "None'),
         ({"sideEffects": None}, "webhooks[0].sideEffects: Required value: must specify one of None, NoneOnDryRun"),
         ({"admissionReviewVersions": []}, "webhooks[0].admissionReviewVersions: Required value: must specify one of"),
         ({"name": "short"}, 'webhooks[0].name: Invalid value: "short": should be a domain with at least three'),
         ({"timeoutSeconds": 31}, "webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between"),
         ({"clientConfig": {}}, "webhooks[0].clientConfig: Required value: exactly one of url or service is required"),
         ({"clientConfig": {"url": "http://x"}}, "'https' is the only allowed URL scheme"),
-        (
-            {"matchConditions": [{"name": "c", "expression": "1 +"}]},
-            "webhooks[0].matchConditions[0].expression: Invalid",
-        ),
+        ({"matchConditions": [{"name": "c", "expression": "1 +"}]},
+         "webhooks[0].matchConditions[0].expression: Invalid"),
     ],
-)
+)  # fmt: skip
 def test_invalid_webhook_configuration_is_rejected(kube: Kube, hook: WebhookServer, more: Object, words: str) -> None:
     body = _as_sent(configuration(hook, "Validating", "/x", **more))
     assert words in kube.refused(422, "POST", f"{ADMISSION}/validatingwebhookconfigurations", body)["message"]

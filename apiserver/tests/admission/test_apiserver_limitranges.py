@@ -46,30 +46,14 @@ def test_explicit_resources_are_unchanged(kube: Kube) -> None:
 @pytest.mark.parametrize(
     ("kind", "item", "resources", "reason"),
     [
-        (
-            "Container",
-            {"max": {"cpu": "1"}},
-            [{"limits": {"cpu": "2"}}],
-            "maximum cpu usage per Container is 1, but limit is 2",
-        ),
-        (
-            "Container",
-            {"min": {"cpu": "200m"}},
-            [{"requests": {"cpu": "0.1"}}],
-            "minimum cpu usage per Container is 200m, but request is 100m",
-        ),
-        (
-            "Container",
-            {"maxLimitRequestRatio": {"cpu": "2"}},
-            [{"requests": {"cpu": "1"}, "limits": {"cpu": "3"}}],
-            "cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000",
-        ),
-        (
-            "Pod",
-            {"max": {"memory": "1Gi"}},
-            [{"limits": {"memory": "600Mi"}}, {"limits": {"memory": "600Mi"}}],
-            "maximum memory usage per Pod is 1Gi, but limit is 1200Mi",
-        ),
+        ("Container", {"max": {"cpu": "1"}}, [{"limits": {"cpu": "2"}}],
+         "maximum cpu usage per Container is 1, but limit is 2"),
+        ("Container", {"min": {"cpu": "200m"}}, [{"requests": {"cpu": "0.1"}}],
+         "minimum cpu usage per Container is 200m, but request is 100m"),
+        ("Container", {"maxLimitRequestRatio": {"cpu": "2"}}, [{"requests": {"cpu": "1"}, "limits": {"cpu": "3"}}],
+         "cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000"),
+        ("Pod", {"max": {"memory": "1Gi"}}, [{"limits": {"memory": "600Mi"}}, {"limits": {"memory": "600Mi"}}],
+         "maximum memory usage per Pod is 1Gi, but limit is 1200Mi"),
         ("Pod", {"max": {"cpu": "1"}}, [{}], "maximum cpu usage per Pod is 1.  No limit is specified"),
         (
             "Pod",
@@ -79,7 +63,7 @@ def test_explicit_resources_are_unchanged(kube: Kube) -> None:
             " minimum memory usage per Pod is 1Gi.  No request is specified]",
         ),
     ],
-)
+)  # fmt: skip
 def test_pod_out_of_range_is_rejected(
     kube: Kube, kind: str, item: Object, resources: list[Object], reason: str
 ) -> None:

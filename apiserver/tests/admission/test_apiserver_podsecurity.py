@@ -111,57 +111,31 @@ SECURE: Object = {"securityContext": RESTRICTED}
     ("level", "spec", "messages"),
     [
         ("baseline", {"hostPID": True, "hostIPC": True}, "host namespaces (hostPID=true, hostIPC=true)"),
-        (
-            "baseline",
-            {"volumes": [{"name": "v", "hostPath": {}}, {"name": "w", "hostPath": {}}]},
-            'hostPath volumes (volumes "v", "w")',
-        ),
-        (
-            "baseline",
-            {"containers": [{"name": "a", "ports": [{"hostPort": 80}, {"hostPort": 443}]}]},
-            'hostPort (container "a" uses hostPorts 443, 80)',
-        ),
-        (
-            "baseline",
-            {"containers": [{"name": "a", "securityContext": {"capabilities": {"add": ["NET_RAW", "CHOWN"]}}}]},
-            'non-default capabilities (container "a" must not include "NET_RAW" in securityContext.capabilities.add)',
-        ),
+        ("baseline", {"volumes": [{"name": "v", "hostPath": {}}, {"name": "w", "hostPath": {}}]},
+         'hostPath volumes (volumes "v", "w")'),
+        ("baseline", {"containers": [{"name": "a", "ports": [{"hostPort": 80}, {"hostPort": 443}]}]},
+         'hostPort (container "a" uses hostPorts 443, 80)'),
+        ("baseline",
+         {"containers": [{"name": "a", "securityContext": {"capabilities": {"add": ["NET_RAW", "CHOWN"]}}}]},
+         'non-default capabilities (container "a" must not include "NET_RAW" in securityContext.capabilities.add)'),
         (
             "baseline",
             {"securityContext": {"seccompProfile": {"type": "Unconfined"}, "sysctls": [{"name": "kernel.msgmax"}]}},
             'seccompProfile (pod must not set securityContext.seccompProfile.type to "Unconfined"), forbidden sysctls'
             " (kernel.msgmax)",
         ),
-        (
-            "baseline",
-            {"securityContext": {"seLinuxOptions": {"type": "spc_t", "user": "u"}}},
-            'seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: type "spc_t"; user may not be set)',
-        ),
-        (
-            "baseline",
-            {"securityContext": {"windowsOptions": {"hostProcess": True}}},
-            "hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)",
-        ),
-        (
-            "baseline",
-            {"initContainers": [{"name": "a", "securityContext": {"procMount": "Unmasked"}}]},
-            'procMount (container "a" must not set securityContext.procMount to "Unmasked")',
-        ),
-        (
-            "baseline",
-            {"containers": [{"name": "a", "livenessProbe": {"httpGet": {"host": "h"}}}]},
-            'probe or lifecycle host (container "a" uses probe or lifecycle host "h")',
-        ),
-        (
-            "baseline",
-            {"securityContext": {"appArmorProfile": {"type": "Unconfined"}}},
-            'forbidden AppArmor profile (pod must not set AppArmor profile type to "Unconfined")',
-        ),
-        (
-            "restricted",
-            {"volumes": [{"name": "v", "nfs": {}}, {"name": "w", "emptyDir": {}}]},
-            'restricted volume types (volume "v" uses restricted volume type "nfs")',
-        ),
+        ("baseline", {"securityContext": {"seLinuxOptions": {"type": "spc_t", "user": "u"}}},
+         'seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: type "spc_t"; user may not be set)'),
+        ("baseline", {"securityContext": {"windowsOptions": {"hostProcess": True}}},
+         "hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)"),
+        ("baseline", {"initContainers": [{"name": "a", "securityContext": {"procMount": "Unmasked"}}]},
+         'procMount (container "a" must not set securityContext.procMount to "Unmasked")'),
+        ("baseline", {"containers": [{"name": "a", "livenessProbe": {"httpGet": {"host": "h"}}}]},
+         'probe or lifecycle host (container "a" uses probe or lifecycle host "h")'),
+        ("baseline", {"securityContext": {"appArmorProfile": {"type": "Unconfined"}}},
+         'forbidden AppArmor profile (pod must not set AppArmor profile type to "Unconfined")'),
+        ("restricted", {"volumes": [{"name": "v", "nfs": {}}, {"name": "w", "emptyDir": {}}]},
+         'restricted volume types (volume "v" uses restricted volume type "nfs")'),
         (
             "restricted",
             {"securityContext": {"runAsNonRoot": False, "runAsUser": 0}},
@@ -177,7 +151,7 @@ SECURE: Object = {"securityContext": RESTRICTED}
         ("privileged", {"hostPID": True}, ""),
         ("restricted", {"containers": [{"name": "a", **SECURE}], "initContainers": [{"name": "b", **SECURE}]}, ""),
     ],
-)
+)  # fmt: skip
 def test_each_check_reports_its_violation(level: str, spec: Object, messages: str) -> None:
     assert described(violations(level, 36, {}, spec)) == messages
 

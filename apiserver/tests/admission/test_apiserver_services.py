@@ -40,10 +40,7 @@ def test_a_deleted_service_releases_its_address(kube: Kube) -> None:
         ({"ipFamilies": ["IPv4", "IPv6"]}, "when multiple IP families are specified"),
         ({"ipFamilyPolicy": "RequireDualStack"}, "this cluster is not configured for dual-stack services"),
         ({"ipFamilyPolicy": ""}, 'spec.ipFamilyPolicy: Unsupported value: ""'),
-        (
-            {"type": "NodePort", "ports": NODE_PORTS},
-            "spec.ports[0].nodePort: Invalid value: 31000: provided port",
-        ),
+        ({"type": "NodePort", "ports": NODE_PORTS}, "spec.ports[0].nodePort: Invalid value: 31000: provided port"),
         ({"type": "NodePort", "ports": [{"port": 1, "nodePort": 5}]}, "The range of valid ports is 30000-32767"),
         ({"type": "ExternalName", "externalName": "x.y", "clusterIP": "10.96.9.9"}, "may not be set for ExternalName"),
     ],

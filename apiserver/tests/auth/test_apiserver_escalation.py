@@ -186,12 +186,9 @@ def owner(kube: Guarded, *, blocking: bool = True, kind: str = "Foo") -> dict[st
     uid = kube.ok("GET", f"{FOOS}/a")["metadata"]["uid"]
     kube.acting = "bob"
     return {
-        "apiVersion": "samplecontroller.k8s.io/v1alpha1",
-        "kind": kind,
-        "name": "a",
-        "uid": uid,
+        "apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": kind, "name": "a", "uid": uid,
         "blockOwnerDeletion": blocking,
-    }
+    }  # fmt: skip
 
 
 def grant(kube: Guarded, name: str, *rules: Any) -> None:

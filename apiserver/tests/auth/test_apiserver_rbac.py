@@ -10,11 +10,8 @@ from clientgo_apiserver.auth.serviceaccounts import ISSUER
 @pytest.mark.parametrize(
     ("method", "url", "message"),
     [
-        (
-            "GET",
-            "/api/v1/pods",
-            'pods is forbidden: User "eve" cannot list resource "pods" in API group "" at the cluster scope',
-        ),
+        ("GET", "/api/v1/pods",
+         'pods is forbidden: User "eve" cannot list resource "pods" in API group "" at the cluster scope'),
         (
             "GET",
             f"{FOOS}/a",
@@ -40,13 +37,10 @@ from clientgo_apiserver.auth.serviceaccounts import ISSUER
             ' in the namespace "x"',
         ),
         ("GET", "/metrics", 'forbidden: User "eve" cannot get path "/metrics"'),
-        (
-            "GET",
-            "/api/v1/pods?watch=1",
-            'pods is forbidden: User "eve" cannot watch resource "pods" in API group "" at the cluster scope',
-        ),
+        ("GET", "/api/v1/pods?watch=1",
+         'pods is forbidden: User "eve" cannot watch resource "pods" in API group "" at the cluster scope'),
     ],
-)
+)  # fmt: skip
 def test_user_without_role_is_rejected(guarded: Guarded, method: str, url: str, message: str) -> None:
     guarded.acting = "eve"
     status = guarded.refused(403, method, url)

@@ -12,11 +12,9 @@ from clientgo_apiserver.auth.authorization import (
     CLUSTER_ROLES,
     ROLE_BINDINGS,
     ROLES,
-    Attributes,
     Rules,
     covers_path,
     covers_resource,
-    refusal,
 )
 from clientgo_apiserver.storage.store import Store
 
@@ -99,29 +97,6 @@ def test_rule_without_paths_or_resources_covers_nothing(verbs: list[str], verb: 
     assert not covers_resource({"verbs": verbs, "apiGroups": ["*"]}, verb, "", "pods", "a")
 
 
-@pytest.mark.parametrize("subjects", [[subject("User", "jane")], [subject("Group", "dev")]])
-def test_cluster_binding_grants_everywhere(subjects: list[Object]) -> None:
-    store = Store()
-    role(store, "reader", READ)
-    bind(store, "reader", *subjects)
-    assert len(granted(store)) == len(granted(store, namespace="default")) == 1
-
-
-def test_binding_in_a_namespace_grants_only_there() -> None:
-    store = Store()
-    role(store, "reader", READ, namespace="default")
-    bind(store, "reader", subject("User", "jane"), kind="Role", namespace="default")
-    assert granted(store) == granted(store, namespace="kube-system") == []
-    assert granted(store, namespace="default") == ['RoleBinding "bind-reader/default" of Role "reader" to User "jane"']
-
-
-def test_binding_in_a_namespace_can_grant_a_cluster_role() -> None:
-    store = Store()
-    role(store, "reader", READ)
-    bind(store, "reader", subject("User", "jane"), namespace="default")
-    assert len(granted(store, namespace="default")) == 1
-
-
 def test_service_account_without_namespace_is_of_the_bindings_namespace() -> None:
     store, robot = Store(), service_account("default", "robot")
     role(store, "reader", READ)
@@ -137,42 +112,3 @@ def test_user_named_twice_is_granted_each_rule_once() -> None:
     role(store, "reader", READ)
     bind(store, "reader", subject("User", "jane"), subject("Group", "dev"))
     assert len(granted(store)) == 1
-
-
-def test_missing_role_grants_nothing_and_is_reported() -> None:
-    store = Store()
-    bind(store, "reader", subject("User", "jane"))
-    rules = Rules(store)
-    assert list(rules.grants(JANE, "")) == []
-    assert rules.missing == ['clusterrole.rbac.authorization.k8s.io "reader" not found']
-
-
-def test_changed_bindings_are_seen_by_the_next_request() -> None:
-    store = Store()
-    role(store, "reader", READ)
-    assert granted(store) == []
-    bind(store, "reader", subject("User", "jane"))
-    assert len(granted(store)) == 1
-    store.remove(CLUSTER_ROLE_BINDINGS, "", "bind-reader")
-    assert granted(store) == []
-
-
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        (
-            Attributes(JANE, "get", "apps", "v1", "deployments", "scale", "default", "web"),
-            'deployments.apps "web" is forbidden: User "jane" cannot get resource "deployments/scale"'
-            ' in API group "apps" in the namespace "default"',
-        ),
-        (
-            Attributes(JANE, "list", "", "v1", "nodes"),
-            'nodes is forbidden: User "jane" cannot list resource "nodes" in API group "" at the cluster scope',
-        ),
-        (Attributes(JANE, "get", path="/metrics"), 'forbidden: User "jane" cannot get path "/metrics"'),
-    ],
-)
-def test_refusal_names_user_verb_and_target(request_: Attributes, message: str) -> None:
-    failure = refusal(request_)
-    assert (failure.code, failure.message) == (403, message)
-    assert refusal(request_, "RBAC: why").message == f"{message}: RBAC: why"

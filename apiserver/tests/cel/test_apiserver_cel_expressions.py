@@ -125,24 +125,18 @@ def test_failed_evaluation_says_why(source: str, reason: str) -> None:
         ("true && 1", 8, "expected type 'bool' but found 'int'"),
         ("[1, 'a']", 4, "expected type 'int' but found 'string'"),
         ("'a'.b", 3, "type 'string' does not support field selection"),
-        (
-            "1.all(x, true)",
-            0,
-            "expression of type 'int' cannot be range of a comprehension (must be list, map, or dynamic)",
-        ),
+        ("1.all(x, true)", 0,
+         "expression of type 'int' cannot be range of a comprehension (must be list, map, or dynamic)"),
         ("[1].all(1, true)", 8, "argument must be a simple name"),
-        (
-            "'%d'.format(['a'])",
-            13,
-            "error during formatting: decimal clause can only be used on integers, was given string",
-        ),
+        ("'%d'.format(['a'])", 13,
+         "error during formatting: decimal clause can only be used on integers, was given string"),
         ("'%s'.format([])", 11, "index 0 out of range"),
         ("has(self)", 4, "invalid argument to has() macro"),
         ("'a'.matches('(')", 12, "invalid matches argument"),
         ("duration('x')", 9, "invalid duration argument"),
         ("self.a == while", 10, "reserved identifier: while"),
     ],
-)
+)  # fmt: skip
 def test_invalid_expression_is_shown_with_a_mark(source: str, offset: int, reason: str) -> None:
     with pytest.raises(InvalidExpression) as caught:
         expression(source)

@@ -100,13 +100,9 @@ class Player:
         """Take a step."""
         verb, target = next(iter(step.items()))
         take: Callable[[str, Object], None] = {
-            "create": self._create,
-            "change": self._change,
-            "delete": self._delete,
-            "evict": self._evict,
-            "drain": self._drain,
-            "wait": self._wait,
-        }[verb]
+            "create": self._create, "change": self._change, "delete": self._delete, "evict": self._evict,
+            "drain": self._drain, "wait": self._wait,
+        }[verb]  # fmt: skip
         refused = 0
         try:
             take(target, {key: value for key, value in step.items() if key not in (verb, "refused")})

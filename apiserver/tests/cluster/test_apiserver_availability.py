@@ -34,13 +34,10 @@ def test_a_local_api_service_is_available_when_it_is_created(kube: Kube) -> None
     created = kube.ok("POST", API_SERVICES, api_service())
     assert created["status"]["conditions"] == [
         {
-            "type": "Available",
-            "status": "True",
-            "lastTransitionTime": created["metadata"]["creationTimestamp"],
-            "reason": "Local",
-            "message": "Local APIServices are always available",
+            "type": "Available", "status": "True", "lastTransitionTime": created["metadata"]["creationTimestamp"],
+            "reason": "Local", "message": "Local APIServices are always available",
         }
-    ]
+    ]  # fmt: skip
 
 
 def test_the_condition_of_a_remote_api_service_says_what_is_missing(kube: Kube) -> None:

@@ -79,12 +79,9 @@ def test_conditions_of_a_terminating_namespace_tell_what_remains() -> None:
     assert server.names() == ["a", "b"]
     conditions = server.conditions()
     assert list(conditions) == [
-        "DeletionDiscoveryFailure",
-        "DeletionGroupVersionParsingFailure",
-        "DeletionContentFailure",
-        "ContentRemaining",
-        "FinalizersRemaining",
-    ]
+        "DeletionDiscoveryFailure", "DeletionGroupVersionParsingFailure", "DeletionContentFailure",
+        "ContentRemaining", "FinalizersRemaining",
+    ]  # fmt: skip
     assert [status for status, _, _ in conditions.values()] == ["False", "False", "False", "True", "True"]
     text = "Some resources are remaining: configmaps. has 2 resource instances"
     assert conditions["ContentRemaining"][1:] == ("SomeResourcesRemain", text)

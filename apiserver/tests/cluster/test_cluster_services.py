@@ -39,14 +39,6 @@ def test_endpoints_follow_the_readiness_of_pods(cluster: PodCluster) -> None:
     assert subset["ports"] == [{"port": 8080, "protocol": "TCP"}]
 
 
-def test_each_namespace_has_its_default_account_and_certificate(cluster: PodCluster) -> None:
-    cluster.create(("", "namespaces"), {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}, "")
-    assert cluster.get(("", "serviceaccounts"), "default", "n")
-    assert "ca.crt" in cluster.get(("", "configmaps"), "kube-root-ca.crt", "n")["data"]
-    cluster.delete(("", "serviceaccounts"), "default", "n")
-    assert cluster.get(("", "serviceaccounts"), "default", "n")
-
-
 def test_endpoints_of_many_pods_follow_their_readiness(cluster: PodCluster) -> None:
     service(cluster)
     cluster.deployment(replicas=130)

@@ -19,10 +19,7 @@ Object = dict[str, Any]
 
 GROUP = "example.com"
 TEXT = {"type": "string"}
-SCHEMAS = {
-    "v1": {"address": TEXT},
-    "v2": {"host": TEXT, "port": {"type": "integer"}},
-}
+SCHEMAS = {"v1": {"address": TEXT}, "v2": {"host": TEXT, "port": {"type": "integer"}}}
 
 
 @pytest.fixture
@@ -234,22 +231,16 @@ def test_only_labels_and_annotations_of_metadata_may_be_converted(kube: Kube, ho
 @pytest.mark.parametrize(
     ("response", "words"),
     [
-        (
-            lambda request: _answer(request, result={"status": "Failure", "message": "cannot"}),
-            "conversion webhook for example.com/v1, Kind=Site failed: cannot",
-        ),
-        (
-            lambda request: _answer(request, convertedObjects=[], result={"status": "Success"}),
-            "webhook returned 0 objects, expected 1",
-        ),
-        (
-            lambda request: _answer(request, convertedObjects=request["objects"], result={"status": "Success"}),
-            "invalid converted object at index 0: invalid apiVersion",
-        ),
+        (lambda request: _answer(request, result={"status": "Failure", "message": "cannot"}),
+         "conversion webhook for example.com/v1, Kind=Site failed: cannot"),
+        (lambda request: _answer(request, convertedObjects=[], result={"status": "Success"}),
+         "webhook returned 0 objects, expected 1"),
+        (lambda request: _answer(request, convertedObjects=request["objects"], result={"status": "Success"}),
+         "invalid converted object at index 0: invalid apiVersion"),
         (lambda _: {"response": {"uid": "x"}}, 'got "x"'),
         (lambda _: {}, "no response provided"),
     ],
-)
+)  # fmt: skip
 def test_failed_conversion_fails_the_request_and_is_retried(
     kube: Kube, hook: WebhookServer, response: Any, words: str
 ) -> None:
@@ -301,11 +292,7 @@ def test_a_watch_shows_each_event_in_its_version_and_in_order(hook: WebhookServe
                 break
         assert [
             (frame["type"], frame["object"]["apiVersion"], frame["object"]["spec"]["port"]) for frame in frames
-        ] == [
-            ("ADDED", "example.com/v2", 1),
-            ("MODIFIED", "example.com/v2", 2),
-            ("MODIFIED", "example.com/v2", 3),
-        ]
+        ] == [("ADDED", "example.com/v2", 1), ("MODIFIED", "example.com/v2", 2), ("MODIFIED", "example.com/v2", 3)]
         stream.close()
 
 
@@ -344,13 +331,9 @@ def test_admission_webhook_gets_the_version_of_its_rules(
 ) -> None:
     rule = {"apiGroups": [GROUP], "apiVersions": ["v1"], "operations": ["*"], "resources": ["sites"]}
     webhook = {
-        "name": "m.example.com",
-        "clientConfig": hook.client_config("/mutate"),
-        "rules": [rule],
-        "matchPolicy": policy,
-        "sideEffects": "None",
-        "admissionReviewVersions": ["v1"],
-    }
+        "name": "m.example.com", "clientConfig": hook.client_config("/mutate"), "rules": [rule],
+        "matchPolicy": policy, "sideEffects": "None", "admissionReviewVersions": ["v1"],
+    }  # fmt: skip
     change = {"op": "replace", "path": "/spec/address", "value": "other:81"}
     hook.answers["/mutate"] = lambda review: patch(review, change)
     kube.ok("POST", DEFINITIONS, definition(by(hook)))

@@ -378,23 +378,15 @@ def test_the_functions_of_rules_work(kube: Kube, rule: str, good: dict[str, Any]
 @pytest.mark.parametrize(
     ("extra", "good", "bad", "reason"),
     [
-        (
-            {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
-            {"a": 1},
-            {},
-            "must validate at least one schema (anyOf)",
-        ),
-        (
-            {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
-            {"a": 1},
-            {"a": 1, "b": 1},
-            "Found 2 valid alternatives",
-        ),
+        ({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"a": 1}, {},
+         "must validate at least one schema (anyOf)"),
+        ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"a": 1}, {"a": 1, "b": 1},
+         "Found 2 valid alternatives"),
         ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"b": 1}, {}, "Found none valid"),
         ({"not": {"required": ["a"]}}, {"b": 1}, {"a": 1}, "must not validate the schema (not)"),
         ({"allOf": [{"required": ["a"]}]}, {"a": 1}, {"b": 1}, "Required value"),
     ],
-)
+)  # fmt: skip
 def test_schemas_are_combined(kube: Kube, extra: Any, good: Any, bad: Any, reason: str) -> None:
     integer = {"type": "integer"}
     kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": {"a": integer, "b": integer}, **extra}))

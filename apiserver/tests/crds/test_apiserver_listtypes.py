@@ -66,9 +66,7 @@ def test_an_item_of_a_map_must_be_an_object() -> None:
 
 
 def test_lists_are_checked_on_all_levels() -> None:
-    schema = {
-        "properties": {"a": {"items": SET}, "b": {"additionalProperties": SET}},
-    }
+    schema = {"properties": {"a": {"items": SET}, "b": {"additionalProperties": SET}}}
     value = {"a": [[1, 1], [1]], "b": {"x": [2, 2]}, "c": [3, 3]}
     assert [field for field, _ in errors(schema, value)] == ["a[0][1]", "b[x][1]"]
 

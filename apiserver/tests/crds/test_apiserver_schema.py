@@ -45,11 +45,7 @@ def holder(schema: Object) -> Object:
             ],
         ),
         ({"type": "integer", "maximum": 1}, 2, ["a: Invalid value: 2: a in body should be less than or equal to 1"]),
-        (
-            {"type": "number", "multipleOf": 0.1},
-            0.25,
-            ["a: Invalid value: 0.25: a in body should be a multiple of"],
-        ),
+        ({"type": "number", "multipleOf": 0.1}, 0.25, ["a: Invalid value: 0.25: a in body should be a multiple of"]),
         ({"type": "string", "format": "made-up"}, "x", []),
         ({"type": "string", "maxLength": 1, "pattern": "^b$"}, "aa", ["a: Too long: may not be more than 1 byte"]),
         ({"enum": [1, "x"]}, 2, ['a: Unsupported value: 2: supported values: "1", "x"']),
@@ -62,13 +58,9 @@ def holder(schema: Object) -> Object:
                 '<nil>: Invalid value: "": "a" must validate all the schemas (allOf)',
             ],
         ),
-        (
-            {"type": "object", "additionalProperties": False},
-            {"x": 1},
-            ['a: Invalid value: "x": a.x in body is a'],
-        ),
+        ({"type": "object", "additionalProperties": False}, {"x": 1}, ['a: Invalid value: "x": a.x in body is a']),
     ],
-)
+)  # fmt: skip
 def test_invalid_value_is_reported(schema: Object, value: Any, expected: list[str]) -> None:
     result = errors(holder(schema), {"a": value})
     assert len(result) == len(expected)

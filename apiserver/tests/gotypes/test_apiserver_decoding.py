@@ -28,11 +28,8 @@ def decoded(kind: tuple[str, str], **fields: Any) -> Any:
             "json: cannot unmarshal string into Go struct field"
             " ContainerPort.spec.containers.ports.containerPort of type int32",
         ),
-        (
-            DEPLOYMENT,
-            {"spec": {"replicas": 3000000000}},
-            "json: cannot unmarshal number 3000000000 into Go struct field DeploymentSpec.spec.replicas of type int32",
-        ),
+        (DEPLOYMENT, {"spec": {"replicas": 3000000000}},
+         "json: cannot unmarshal number 3000000000 into Go struct field DeploymentSpec.spec.replicas of type int32"),
         (
             DEPLOYMENT,
             {"spec": {"strategy": {"rollingUpdate": {"maxSurge": 1.5}}}},
@@ -45,25 +42,16 @@ def decoded(kind: tuple[str, str], **fields: Any) -> Any:
             "json: cannot unmarshal object into Go struct field"
             " HorizontalPodAutoscalerSpec.spec.metrics of type []v2.MetricSpec",
         ),
-        (
-            CONFIG_MAP,
-            {"data": {"a": True}},
-            "json: cannot unmarshal bool into Go struct field ConfigMap.data of type string",
-        ),
+        (CONFIG_MAP, {"data": {"a": True}},
+         "json: cannot unmarshal bool into Go struct field ConfigMap.data of type string"),
         (CONFIG_MAP, {"binaryData": {"a": "AAE*"}}, "illegal base64 data at input byte 3"),
         (QUOTA, {"spec": {"hard": {"pods": "1x"}}}, WRONG),
         (QUOTA, {"spec": {"hard": {"pods": "1KiB"}}}, WRONG),
         (QUOTA, {"spec": {"hard": {"pods": "1mm"}}}, "unable to parse quantity's suffix"),
-        (
-            LEASE,
-            {"spec": {"renewTime": "2026-01-01T00:00:00Z"}},
-            f'parsing time "2026-01-01T00:00:00Z" as "{MICRO}": cannot parse "Z" as ".000000"',
-        ),
-        (
-            LEASE,
-            {"spec": {"renewTime": "2026-13-01T00:00:00.000000Z"}},
-            'parsing time "2026-13-01T00:00:00.000000Z": month out of range',
-        ),
+        (LEASE, {"spec": {"renewTime": "2026-01-01T00:00:00Z"}},
+         f'parsing time "2026-01-01T00:00:00Z" as "{MICRO}": cannot parse "Z" as ".000000"'),
+        (LEASE, {"spec": {"renewTime": "2026-13-01T00:00:00.000000Z"}},
+         'parsing time "2026-13-01T00:00:00.000000Z": month out of range'),
     ],
 )  # fmt: skip
 def test_value_of_the_wrong_type_is_rejected_as_by_go(kind: tuple[str, str], fields: Any, message: str) -> None:
@@ -116,22 +104,14 @@ def test_empty_text_is_kept_where_a_number_could_be() -> None:
     ("path", "body", "field", "name"),
     [
         ("/api/v1/namespaces/default/services", {"spec": {"type": 7}}, "ServiceSpec.spec.type", "v1.ServiceType"),
-        (
-            "/api/v1/namespaces/default/persistentvolumeclaims",
-            {"spec": {"accessModes": "x"}},
-            "PersistentVolumeClaimSpec.spec.accessModes",
-            "[]v1.PersistentVolumeAccessMode",
-        ),
-        (
-            "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
-            {"spec": {"metrics": [{"type": 7}]}},
-            "MetricSpec.spec.metrics.type",
-            "v2.MetricSourceType",
-        ),
+        ("/api/v1/namespaces/default/persistentvolumeclaims", {"spec": {"accessModes": "x"}},
+         "PersistentVolumeClaimSpec.spec.accessModes", "[]v1.PersistentVolumeAccessMode"),
+        ("/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", {"spec": {"metrics": [{"type": 7}]}},
+         "MetricSpec.spec.metrics.type", "v2.MetricSourceType"),
         ("/api/v1/namespaces/default/secrets", {"metadata": {"uid": 7}}, "ObjectMeta.metadata.uid", "types.UID"),
         ("/api/v1/namespaces/default/services", {"spec": {"clusterIP": 7}}, "ServiceSpec.spec.clusterIP", "string"),
     ],
-)
+)  # fmt: skip
 def test_string_types_are_named_as_in_go(path: str, body: Any, field: str, name: str) -> None:
     message = Kube().refused(400, "POST", path, body)["message"]
     assert message.endswith(f"into Go struct field {field} of type {name}")

@@ -174,25 +174,17 @@ def test_invalid_message_closes_the_connection(client: Client, message: bytes) -
         ("p/exec?command=a", V5, 400, "you must specify at least 1 of stdin, stdout, stderr"),
         ("p/exec?command=a&stdout=1", "v9", 400, "unsupported protocols ['v9']: use one of v5.channel.k8s.io"),
         ("p/portforward", V4, 400, 'query parameter "ports" is required'),
-        (
-            "p/portforward?ports=80,70000",
-            V4,
-            400,
-            'cannot convert to []int32: strconv.ParseUint: parsing "70000": value out of range',
-        ),
-        (
-            "p/portforward?ports=80,",
-            V4,
-            400,
-            'cannot convert to []int32: strconv.ParseUint: parsing "": invalid syntax',
-        ),
+        ("p/portforward?ports=80,70000", V4, 400,
+         'cannot convert to []int32: strconv.ParseUint: parsing "70000": value out of range'),
+        ("p/portforward?ports=80,", V4, 400,
+         'cannot convert to []int32: strconv.ParseUint: parsing "": invalid syntax'),
         ("p/portforward?ports=0", V4, 400, 'unable to parse "0" as a port'),
         ("p/portforward?ports=80", V5, 400, "unsupported protocols"),
         ("p/portforward", "SPDY/3.1+portforward.k8s.io", 400, "protocol SPDY/3.1+portforward.k8s.io is not supported"),
         ("other/portforward?ports=80", V4, 400, "'10.0.0.1:80' is not a loopback address with a port"),
         ("invalid/exec?command=a&stdout=1", V5, 400, f"annotation {EXEC}: expected a YAML list of rules"),
     ],
-)
+)  # fmt: skip
 def test_refused_connection_has_a_status(client: Client, path: str, protocol: str, code: int, message: str) -> None:
     with pytest.raises(websocket.WebSocketBadStatusException) as refused:
         client.connect(path, protocol)

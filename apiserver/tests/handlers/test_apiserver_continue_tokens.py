@@ -57,6 +57,7 @@ def test_token_has_the_form_of_a_real_servers() -> None:
         token().replace("e", "+e", 1),
         token(start=None),
         token(start=5),
+        token(start=["a"]),
         base64.urlsafe_b64encode(b"[]").decode(),
         base64.urlsafe_b64encode(b"{}").decode(),
         base64.urlsafe_b64encode(b"5").decode(),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import APPLY, CONFIG_MAPS, MERGE, Kube
+from apiserver.tests.inprocess import CONFIG_MAPS, MERGE, Kube
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -54,10 +54,6 @@ def test_options_of_writes_are_validated(kube: Kube, query: str, reason: str) ->
     assert reason in kube.refused(422, "PATCH", f"{CONFIG_MAPS}/a?{query}", {}, MERGE)["message"]
 
 
-def test_an_apply_needs_a_manager_before_anything_else(kube: Kube) -> None:
-    assert "is required for apply patch" in kube.refused(422, "PATCH", f"{CONFIG_MAPS}/a", {}, APPLY)["message"]
-
-
 @pytest.mark.parametrize(
     ("options", "code", "reason"),
     [
@@ -103,11 +99,6 @@ def test_unavailable_forms_are_not_acceptable(kube: Kube, path: str, accept: str
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
     response = kube.send("GET", path, accept=accept)
     assert (response.status, reason in response.json()["message"]) == (406, True)
-
-
-def test_yaml_is_answered_if_preferred(kube: Kube) -> None:
-    response = kube.send("GET", CONFIG_MAPS, accept="application/yaml, application/json")
-    assert (response.content_type, response.body[:14]) == ("application/yaml", b"apiVersion: v1")
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,7 @@ BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 def pod(kube: Kube, name: str = "a", *, phase: str = "", ready: bool = False, **spec: object) -> Object:
     containers = [{"name": name, "image": "i"} for name in ("c", "d")]
     updated = kube.ok(
-        "POST",
-        PODS,
-        {"metadata": {"name": name, "labels": {"app": "x"}}, "spec": {"containers": containers, **spec}},
+        "POST", PODS, {"metadata": {"name": name, "labels": {"app": "x"}}, "spec": {"containers": containers, **spec}}
     )
     if phase:
         status = {"phase": phase, "conditions": [{"type": "Ready", "status": str(ready)}]}

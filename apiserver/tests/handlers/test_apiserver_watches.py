@@ -56,10 +56,6 @@ def test_initial_events_end_with_an_annotated_bookmark(kube: Kube) -> None:
     assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
-def test_initial_events_need_a_version_match(kube: Kube) -> None:
-    assert kube.refused(422, "GET", f"{FOOS}?watch=1&sendInitialEvents=true")["reason"] == "Invalid"
-
-
 def test_an_object_that_enters_or_leaves_the_selection_is_added_or_deleted(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo("a", labels={"s": "in"}))
     watch = kube.watch(f"{FOOS}?labelSelector=s=in")

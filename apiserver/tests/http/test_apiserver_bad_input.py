@@ -28,11 +28,8 @@ def test_number_beyond_float64_is_rejected_and_one_in_a_text_is_not(kube: Kube) 
     def foo(replicas: object) -> dict[str, object]:
         spec = {"deploymentName": "a", "replicas": replicas}
         return {
-            "apiVersion": "samplecontroller.k8s.io/v1alpha1",
-            "kind": "Foo",
-            "metadata": {"name": "a"},
-            "spec": spec,
-        }
+            "apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo", "metadata": {"name": "a"}, "spec": spec,
+        }  # fmt: skip
 
     assert "cannot unmarshal number" in kube.refused(400, "POST", FOOS, foo(10**309))["message"]
     assert "cannot unmarshal" not in kube.refused(422, "POST", FOOS, foo("9" * 400))["message"]

@@ -65,13 +65,9 @@ def test_apiversion_and_kind_of_the_request_apply_to_a_body_without_them() -> No
 def test_delete_options_are_read_in_every_group() -> None:
     options = message((1, 0), (2, message((1, "u"))), (4, "Foreground"), (5, "All"))
     assert read_body(envelope("example.com/v1", "DeleteOptions", options), MEDIA_TYPE, "DeleteOptions") == {
-        "apiVersion": "example.com/v1",
-        "kind": "DeleteOptions",
-        "gracePeriodSeconds": 0,
-        "preconditions": {"uid": "u"},
-        "propagationPolicy": "Foreground",
-        "dryRun": ["All"],
-    }
+        "apiVersion": "example.com/v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0,
+        "preconditions": {"uid": "u"}, "propagationPolicy": "Foreground", "dryRun": ["All"],
+    }  # fmt: skip
 
 
 HANDLED = 'ConfigMap in version "v1" cannot be handled as a ConfigMap: '

@@ -109,16 +109,12 @@ def test_response_of_any_framing_is_read(reply: bytes) -> None:
         (b"HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n", "the server answered 302"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]", "expected a JSON object"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{", "couldn't get version/kind; json parse error"),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n" + b"[" * 200,
-            "couldn't get version/kind; json parse error: exceeded max depth",
-        ),
-        (
-            b'HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{"kind": "1"}',
-            "json: cannot unmarshal string into Go struct field Answer.kind of type number",
-        ),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 200\r\n\r\n" + b"[" * 200,
+         "couldn't get version/kind; json parse error: exceeded max depth"),
+        (b'HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\n{"kind": "1"}',
+         "json: cannot unmarshal string into Go struct field Answer.kind of type number"),
     ],
-)
+)  # fmt: skip
 def test_unusable_response_is_a_failed_call(reply: bytes, reason: str) -> None:
     with pytest.raises(CallFailed, match=reason or "Post"):
         talk(Peer(reply), lambda _, call: call())

@@ -55,15 +55,56 @@ resourceclaims status: {allocation: {a: b}, reservedFor: [{name: p}]} => {State:
 ipaddresses spec: {parentRef: {group: g, resource: services, namespace: n, name: s}} => {ParentRef: services.g/n/s}
 validatingadmissionpolicybindings spec: {policyName: p, paramRef: {name: a}} => {PolicyName: p, ParamRef: "*/a"}
 validatingadmissionpolicies spec: {paramKind: {apiVersion: a/v1, kind: K}} => {ParamKind: a/v1/K}
+configmaps data: {a: "1"}, binaryData: {b: ""} => {Data: 2, Age: 5m}
+secrets type: Opaque, data: {a: MQ==} => {Type: Opaque, Data: 1}
+namespaces status: {phase: Active} => {Status: Active}
+serviceaccounts spec: => {Name: a}
+nodes status: {nodeInfo: {osImage: "", kernelVersion: ""}} => {OS-Image: <unknown>}
+nodes metadata: {name: n, labels: {node-role.kubernetes.io/control-plane: ""}}, spec: {unschedulable: true},
+    status: {conditions: [{type: Ready, status: "True"}]}
+    => {Status: "Ready,SchedulingDisabled", Roles: control-plane, Age: <unknown>}
+pods spec: {containers: [{}], initContainers: [{name: side, restartPolicy: Always}]},
+    status: {phase: Running, initContainerStatuses: [{name: side, started: true, ready: true}]}
+    => {Ready: 1/2, Status: Running}
+services spec: {type: NodePort, clusterIP: 10.0.0.1, ports: [{port: 80, nodePort: 30080}]}
+    => {Cluster-IP: 10.0.0.1, External-IP: <none>, Port(s): "80:30080/TCP", Selector: <none>}
+services spec: {type: LoadBalancer} => {External-IP: <pending>, Port(s): <none>}
+services spec: {type: ExternalName, externalName: x.y} => {External-IP: x.y}
+deployments spec: {replicas: 3, selector: {matchLabels: {app: x}},
+    template: {spec: {containers: [{name: c, image: i}, {name: d, image: j}]}}},
+    status: {readyReplicas: 2, updatedReplicas: 3, availableReplicas: 1}
+    => {Name: a, Ready: 2/3, Up-to-date: 3, Available: 1, Age: 5m, Containers: "c,d", Images: "i,j", Selector: app=x}
+replicasets spec: {replicas: 2}, status: {replicas: 2} => {Desired: 2, Ready: 0}
+statefulsets spec: {replicas: 2}, status: {readyReplicas: 1} => {Ready: 1/2}
+daemonsets status: {desiredNumberScheduled: 2} => {Desired: 2, Node Selector: <none>}
+jobs spec: {completions: 2}, status: {succeeded: 1} => {Completions: 1/2}
+jobs status: {conditions: [{type: Complete, status: "True"}]} => {Status: Complete}
+leases spec: {holderIdentity: me} => {Holder: me, Age: 5m}
+customresourcedefinitions spec: => {Created At: "2023-11-14T22:08:20Z"}
+clusterroles rules: => {Created At: "2023-11-14T22:08:20Z"}
+rolebindings roleRef: {kind: Role, name: r}, subjects: [{kind: ServiceAccount, name: s, namespace: n}]
+    => {Role: Role/r, ServiceAccounts: n/s, Users: ""}
+poddisruptionbudgets spec: {minAvailable: 50%} => {Max Unavailable: N/A}
+ingresses spec: {rules: [{host: h}]} => {Hosts: h, Ports: "80"}
+events type: Normal, reason: Synced, message: " done\n", involvedObject: {kind: Foo, name: a}, count: 3,
+    source: {component: sample-controller}, firstTimestamp: "2023-11-14T22:03:20Z",
+    lastTimestamp: "2023-11-14T22:13:10Z"
+    => {Last Seen: 10s, First Seen: 10m, Count: 3, Object: foo/a, Message: done, Source: sample-controller}
+events.events.k8s.io note: n, regarding: {kind: Foo, name: a}, eventTime: "2023-11-14T22:03:20.000000Z",
+    series: {count: 7, lastObservedTime: "2023-11-14T22:13:19.500000Z"}, reportingController: c, reportingInstance: i
+    => {Last Seen: 0s, First Seen: 10m, Count: 7, Source: "c, i", Object: foo/a, Message: n}
 flowschemas spec: {}, status: {conditions: [{type: Dangling, status: "False"}]} => {MissingPL: "False"}
 """
 
 
 @pytest.mark.parametrize(("item", "columns"), cases(CELLS), ids=lambda text: text[:50])
 def test_cells_are_made_of_the_fields(item: str, columns: str) -> None:
-    plural, _, fields = item.partition(" ")
-    resource = next(each for each in builtin_registry().resources() if each.plural == plural)
-    obj: dict[str, Any] = {"metadata": {"name": "a"}, **yaml.safe_load(f"{{{fields}}}")}
+    name, _, fields = item.partition(" ")
+    plural, _, group = name.partition(".")
+    resources = [each for each in builtin_registry().resources() if each.plural == plural]
+    resource = next((each for each in resources if each.group == group), resources[0])
+    created = "2023-11-14T22:08:20Z"  # five minutes before the time of the clock
+    obj: dict[str, Any] = {"metadata": {"name": "a", "creationTimestamp": created}, **yaml.safe_load(f"{{{fields}}}")}
     table = render(resource, [obj], list_meta={}, clock=FakeClock())
     names = [column["name"] for column in table["columnDefinitions"]]
     row = dict(zip(names, table["rows"][0]["cells"], strict=True))

@@ -36,13 +36,10 @@ def pod(*containers: Object, phase: str = "Running", init: list[Object] | None =
         "metadata": {"name": "p", **fields.pop("metadata", {})},
         "spec": {"containers": [{"name": container["name"]} for container in containers], "initContainers": initial},
         "status": {
-            "phase": phase,
-            "conditions": conditions,
-            "containerStatuses": list(containers),
-            "initContainerStatuses": init or [],
-            **fields,
+            "phase": phase, "conditions": conditions, "containerStatuses": list(containers),
+            "initContainerStatuses": init or [], **fields,
         },
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -62,16 +59,10 @@ def pod(*containers: Object, phase: str = "Running", init: list[Object] | None =
             "Running",
             id="one completed, others running, and ready",
         ),
-        pytest.param(
-            pod(status(ended(reason="Completed"), "a"), status(RUNNING, "b", ready=True)),
-            "NotReady",
-            id="one completed, others running, and not ready",
-        ),
-        pytest.param(
-            pod(status(ended(reason="Completed"), "a"), status(ended(1, reason="Error"), "b")),
-            "Error",
-            id="an error counts more than a completion",
-        ),
+        pytest.param(pod(status(ended(reason="Completed"), "a"), status(RUNNING, "b", ready=True)), "NotReady",
+                     id="one completed, others running, and not ready"),
+        pytest.param(pod(status(ended(reason="Completed"), "a"), status(ended(1, reason="Error"), "b")), "Error",
+                     id="an error counts more than a completion"),
         pytest.param(pod(metadata={"deletionTimestamp": "x"}), "Terminating", id="being deleted"),
         pytest.param(
             pod(phase="Succeeded", metadata={"deletionTimestamp": "x"}), "Succeeded", id="ended before its deletion"
@@ -80,7 +71,7 @@ def pod(*containers: Object, phase: str = "Running", init: list[Object] | None =
             pod(reason="NodeLost", metadata={"deletionTimestamp": "x"}), "Unknown", id="deleted on a lost node"
         ),
     ],
-)
+)  # fmt: skip
 def test_status_is_the_phase_unless_a_container_or_deletion_replaces_it(obj: Object, text: str) -> None:
     assert pod_status(obj) == text
 
@@ -113,10 +104,7 @@ def test_gated_pod_shows_its_gate() -> None:
 
 
 def test_sidecars_count_as_containers() -> None:
-    init = [
-        status(ended(), "i"),
-        status(RUNNING, "side", started=True, ready=True, sidecar=True),
-    ]
+    init = [status(ended(), "i"), status(RUNNING, "side", started=True, ready=True, sidecar=True)]
     containers = [status(RUNNING, "a", ready=True), status(RUNNING, "b", ready=False)]
     assert ready_containers(pod(*containers, init=init, conditions=["Initialized"])) == "2/3"
 

@@ -66,18 +66,12 @@ def test_invalid_api_service_is_rejected(changes: Object, expected: list[tuple[s
     [
         ({"matchLabels": {"a b": "c"}}, "matchLabels", 'key: Invalid value: "a b": name part must consist of'),
         ({"matchLabels": {"a": "c d"}}, "matchLabels", 'values[0][a]: Invalid value: "c d": a valid label must be'),
-        (
-            {"matchExpressions": [{"key": "a", "operator": "Like"}]},
-            "matchExpressions[0].operator",
-            '"Like" is not a valid label selector operator',
-        ),
-        (
-            {"matchExpressions": [{"key": "a", "operator": "In"}]},
-            "matchExpressions[0].values",
-            "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
-        ),
+        ({"matchExpressions": [{"key": "a", "operator": "Like"}]}, "matchExpressions[0].operator",
+         '"Like" is not a valid label selector operator'),
+        ({"matchExpressions": [{"key": "a", "operator": "In"}]}, "matchExpressions[0].values",
+         "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"),
     ],
-)
+)  # fmt: skip
 def test_selector_of_an_aggregated_role_is_rejected_twice(selector: Object, field: str, reason: str) -> None:
     body = {"metadata": {"name": "a"}, "aggregationRule": {"clusterRoleSelectors": [selector]}}
     status = Kube().refused(422, "POST", CLUSTER_ROLES, body)

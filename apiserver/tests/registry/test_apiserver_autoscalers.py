@@ -23,28 +23,18 @@ def metric(kind: str, form: str, value: Any, **source: Any) -> dict[str, Any]:
 METRICS = [
     (metric("Resource", "averageValue", "2", name="cpu"), {"name": "cpu", "targetAverageValue": "2"}),
     (metric("Resource", "averageUtilization", 60, name="memory"), {"name": "memory", "targetAverageUtilization": 60}),
-    (
-        metric("ContainerResource", "averageUtilization", 50, name="cpu", container="c"),
-        {"name": "cpu", "targetAverageUtilization": 50, "container": "c"},
-    ),
-    (
-        metric("Pods", "averageValue", "1500m", metric={"name": "m", "selector": SELECTOR}),
-        {"metricName": "m", "targetAverageValue": "1500m", "selector": SELECTOR},
-    ),
-    (
-        metric("Object", "value", "10", metric={"name": "o"}, describedObject=SERVICE),
-        {"target": SERVICE, "metricName": "o", "targetValue": "10"},
-    ),
-    (
-        metric("Object", "averageValue", "10", metric={"name": "p", "selector": SELECTOR}, describedObject=SERVICE),
-        {"target": SERVICE, "metricName": "p", "targetValue": "0", "selector": SELECTOR, "averageValue": "10"},
-    ),
-    (
-        metric("External", "value", "10", metric={"name": "e", "selector": SELECTOR}),
-        {"metricName": "e", "metricSelector": SELECTOR, "targetValue": "10"},
-    ),
+    (metric("ContainerResource", "averageUtilization", 50, name="cpu", container="c"),
+     {"name": "cpu", "targetAverageUtilization": 50, "container": "c"}),
+    (metric("Pods", "averageValue", "1500m", metric={"name": "m", "selector": SELECTOR}),
+     {"metricName": "m", "targetAverageValue": "1500m", "selector": SELECTOR}),
+    (metric("Object", "value", "10", metric={"name": "o"}, describedObject=SERVICE),
+     {"target": SERVICE, "metricName": "o", "targetValue": "10"}),
+    (metric("Object", "averageValue", "10", metric={"name": "p", "selector": SELECTOR}, describedObject=SERVICE),
+     {"target": SERVICE, "metricName": "p", "targetValue": "0", "selector": SELECTOR, "averageValue": "10"}),
+    (metric("External", "value", "10", metric={"name": "e", "selector": SELECTOR}),
+     {"metricName": "e", "metricSelector": SELECTOR, "targetValue": "10"}),
     (metric("External", "averageValue", "10", metric={"name": "f"}), {"metricName": "f", "targetAverageValue": "10"}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("new", "old"), METRICS)
@@ -61,23 +51,14 @@ def test_metric_is_an_annotation_of_the_old_version(new: dict[str, Any], old: di
 @pytest.mark.parametrize(
     ("new", "old"),
     [
-        (
-            {
-                "type": "Resource",
-                "resource": {"name": "cpu", "current": {"averageUtilization": 9, "averageValue": "3"}},
-            },
-            {"name": "cpu", "currentAverageUtilization": 9, "currentAverageValue": "3"},
-        ),
-        (
-            {"type": "Pods", "pods": {"metric": {"name": "m"}, "current": {"averageValue": "4"}}},
-            {"metricName": "m", "currentAverageValue": "4"},
-        ),
-        (
-            {"type": "External", "external": {"metric": {"name": "e"}, "current": {"averageValue": "6"}}},
-            {"metricName": "e", "currentValue": "0", "currentAverageValue": "6"},
-        ),
+        ({"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 9, "averageValue": "3"}}},
+         {"name": "cpu", "currentAverageUtilization": 9, "currentAverageValue": "3"}),
+        ({"type": "Pods", "pods": {"metric": {"name": "m"}, "current": {"averageValue": "4"}}},
+         {"metricName": "m", "currentAverageValue": "4"}),
+        ({"type": "External", "external": {"metric": {"name": "e"}, "current": {"averageValue": "6"}}},
+         {"metricName": "e", "currentValue": "0", "currentAverageValue": "6"}),
     ],
-)
+)  # fmt: skip
 def test_status_is_in_annotations_of_the_old_version(new: dict[str, Any], old: dict[str, Any]) -> None:
     condition = {"type": "AbleToScale", "status": "True", "reason": "r", "message": "m"}
     status = {"currentReplicas": 2, "desiredReplicas": 3, "currentMetrics": [new], "conditions": [condition]}

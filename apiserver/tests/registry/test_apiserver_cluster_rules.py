@@ -11,27 +11,14 @@ LIMITED = {"type": "Limited", "limited": {"limitResponse": {"type": "Queue"}}}
     ("url", "name", "fields", "invalid"),
     [
         ("/apis/node.k8s.io/v1/runtimeclasses", "a", {"handler": "Bad_Handler"}, ["handler"]),
-        (
-            f"{STORAGE}/volumeattachments",
-            "a",
-            {"spec": {"attacher": "", "nodeName": "", "source": {}}},
-            ["spec.attacher", "spec.source", "spec.nodeName"],
-        ),
+        (f"{STORAGE}/volumeattachments", "a", {"spec": {"attacher": "", "nodeName": "", "source": {}}},
+         ["spec.attacher", "spec.source", "spec.nodeName"]),
         (f"{STORAGE}/volumeattributesclasses", "a", {"driverName": ""}, ["driverName"]),
-        (
-            f"{FLOW}/prioritylevelconfigurations",
-            "a",
-            {"spec": LIMITED},
-            ["spec.limited.limitResponse.queuing"],
-        ),
-        (
-            SERVICES,
-            "wrong",
-            {"spec": {"group": "x.y", "version": "v1"}},
-            ["metadata.name", "spec.groupPriorityMinimum", "spec.versionPriority"],
-        ),
+        (f"{FLOW}/prioritylevelconfigurations", "a", {"spec": LIMITED}, ["spec.limited.limitResponse.queuing"]),
+        (SERVICES, "wrong", {"spec": {"group": "x.y", "version": "v1"}},
+         ["metadata.name", "spec.groupPriorityMinimum", "spec.versionPriority"]),
     ],
-)
+)  # fmt: skip
 def test_invalid_object_of_the_cluster_is_rejected(
     kube: Kube, url: str, name: str, fields: Object, invalid: list[str]
 ) -> None:

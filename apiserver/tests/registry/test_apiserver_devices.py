@@ -67,18 +67,14 @@ SELECTOR = "requests[0].exactly.selectors[0].cel.expression"
         (selected("device.nothing == 1"), [SELECTOR]),
         (selected("true " + "&& true" * 2000), [SELECTOR]),
         (claim({"name": "r", "exactly": EXACT}, constraints=[{"requests": ["r"]}]), ["constraints[0]"]),
-        (
-            claim({"name": "r", "exactly": EXACT}, constraints=[{"requests": ["q"], "matchAttribute": "a"}]),
-            ["constraints[0].requests[0]", "constraints[0].matchAttribute"],
-        ),
+        (claim({"name": "r", "exactly": EXACT}, constraints=[{"requests": ["q"], "matchAttribute": "a"}]),
+         ["constraints[0].requests[0]", "constraints[0].matchAttribute"]),
         (claim({"name": "r", "exactly": EXACT}, config=[{"requests": ["r/s"], **OPAQUE}]), ["config[0].requests[0]"]),
         (claim({"name": "r", "exactly": EXACT}, config=[{}]), ["config[0].opaque"]),
-        (
-            claim({"name": "r", "exactly": EXACT}, config=[{"opaque": {"driver": "", "parameters": [1]}}]),
-            ["config[0].opaque.driver", "config[0].opaque.parameters"],
-        ),
+        (claim({"name": "r", "exactly": EXACT}, config=[{"opaque": {"driver": "", "parameters": [1]}}]),
+         ["config[0].opaque.driver", "config[0].opaque.parameters"]),
     ],
-)
+)  # fmt: skip
 def test_invalid_claim_is_rejected_and_so_is_its_template(obj: Object, fields: list[str]) -> None:
     kube = Kube()
     assert fields_of(kube.refused(422, "POST", CLAIMS, obj)) == fields
@@ -200,35 +196,25 @@ ONE_OF = 'exactly one policy can be specified, cannot specify "validValues" and 
         ({"default": "1Gi", "validValues": ["1Gi", "10Gi"]}, ""),
         ({"default": "1Gi", "validRange": {"min": "1Gi", "max": "9Gi", "step": "2Gi"}}, ""),
         ({"default": "1Gi"}, ""),
-        (
-            {"default": "1Gi", "validValues": ["1Gi"], "validRange": {"min": "1Gi"}},
-            f"requestPolicy: Forbidden: {ONE_OF}",
-        ),
+        ({"default": "1Gi", "validValues": ["1Gi"], "validRange": {"min": "1Gi"}},
+         f"requestPolicy: Forbidden: {ONE_OF}"),
         ({"validValues": ["1Gi"]}, "requestPolicy.default: Required value: required when validValues is defined"),
         ({"validRange": {"min": "1Gi"}}, "requestPolicy.default: Required value: required when validRange is defined"),
-        (
-            {"default": "20Gi", "validValues": ["20Gi"]},
-            'validValues[0]: Invalid value: "20Gi": option is larger than capacity value: 10Gi',
-        ),
+        ({"default": "20Gi", "validValues": ["20Gi"]},
+         'validValues[0]: Invalid value: "20Gi": option is larger than capacity value: 10Gi'),
         ({"default": "2Gi", "validValues": ["1Gi"]}, 'Invalid value: "2Gi": default value is not valid according to'),
-        (
-            {"default": "1Gi", "validValues": ["2Gi", "1Gi"]},
-            'validValues[1]: Invalid value: "1Gi": values must be sorted',
-        ),
+        ({"default": "1Gi", "validValues": ["2Gi", "1Gi"]},
+         'validValues[1]: Invalid value: "1Gi": values must be sorted'),
         ({"default": "1Gi", "validValues": ["1Gi", "1Gi"]}, 'validValues[1]: Duplicate value: "1073741824"'),
         ({"default": "1Gi", "validRange": {"min": "2Gi"}}, 'Invalid value: "1Gi": default is less than min: 2Gi'),
         ({"default": "5Gi", "validRange": {"min": "1Gi", "max": "4Gi"}}, '"5Gi": default is more than max: 4Gi'),
         ({"default": "1Gi", "validRange": {"min": "1Gi", "max": "20Gi"}}, "max is larger than capacity value: 10Gi"),
-        (
-            {"default": "2Gi", "validRange": {"min": "1Gi", "step": "2Gi"}},
-            "not a multiple of a given step (2Gi) from (1Gi)",
-        ),
-        (
-            {"default": "1Gi", "validRange": {"min": "1Gi", "step": "10Gi"}},
-            "one step 11Gi is larger than capacity value",
-        ),
+        ({"default": "2Gi", "validRange": {"min": "1Gi", "step": "2Gi"}},
+         "not a multiple of a given step (2Gi) from (1Gi)"),
+        ({"default": "1Gi", "validRange": {"min": "1Gi", "step": "10Gi"}},
+         "one step 11Gi is larger than capacity value"),
     ],
-)
+)  # fmt: skip
 def test_what_requests_may_take_of_a_capacity_is_validated(policy: Object, message: str) -> None:
     capacity = {"memory": {"value": "10Gi", "requestPolicy": policy}}
     obj = device_slice({"name": "d", "allowMultipleAllocations": True, "capacity": capacity})

@@ -13,9 +13,7 @@ Object = dict[str, Any]
 CONTAINER: Object = {"name": "c", "image": "i"}
 STOPPED: Object = {**CONTAINER, "lifecycle": {"stopSignal": "SIGTERM"}}
 SOURCE: Object = {"configMap": {"name": "x"}}
-CERTIFICATE: Object = {
-    "podCertificate": {"signerName": "a.b/c", "keyType": "RSA3072", "credentialBundlePath": "p"},
-}
+CERTIFICATE: Object = {"podCertificate": {"signerName": "a.b/c", "keyType": "RSA3072", "credentialBundlePath": "p"}}
 BUNDLE: Object = {"clusterTrustBundle": {"name": "x", "path": "p"}}
 CLAIM: Object = {
     "accessModes": ["ReadWriteOnce"],

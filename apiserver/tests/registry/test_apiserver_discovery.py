@@ -17,13 +17,10 @@ def registry() -> Registry:
     for version in ("v1alpha1", "v1"):
         result.add(
             Resource(
-                *(GROUP, version, "foos", "Foo", "foo", "FooList", True),
-                short_names=("fo",),
-                status=True,
-                scale=paths,
-                custom=True,
+                *(GROUP, version, "foos", "Foo", "foo", "FooList", True), short_names=("fo",), status=True,
+                scale=paths, custom=True,
             )
-        )
+        )  # fmt: skip
     return result
 
 
@@ -71,14 +68,9 @@ def test_built_in_resources_are_sorted_with_their_subresources(registry: Registr
         "storageVersionHash": "8aSe+NMegvE=",
     }
     assert entry(result["resources"], "deployments/scale") == {
-        "name": "deployments/scale",
-        "singularName": "",
-        "namespaced": True,
-        "group": "autoscaling",
-        "version": "v1",
-        "kind": "Scale",
-        "verbs": ["get", "patch", "update"],
-    }
+        "name": "deployments/scale", "singularName": "", "namespaced": True, "group": "autoscaling", "version": "v1",
+        "kind": "Scale", "verbs": ["get", "patch", "update"],
+    }  # fmt: skip
 
 
 def test_custom_resources_list_verbs_and_subresources_in_their_own_order(registry: Registry) -> None:
@@ -96,12 +88,8 @@ def test_core_document_has_no_api_version_of_its_own(registry: Registry) -> None
     assert (result["groupVersion"], "apiVersion" in result) == ("v1", False)
     assert entry(result["resources"], "pods")["storageVersionHash"] == "xPOwRZ+Yhw8="
     assert entry(result["resources"], "bindings") == {
-        "name": "bindings",
-        "singularName": "binding",
-        "namespaced": True,
-        "kind": "Binding",
-        "verbs": ["create"],
-    }
+        "name": "bindings", "singularName": "binding", "namespaced": True, "kind": "Binding", "verbs": ["create"],
+    }  # fmt: skip
 
 
 def test_what_is_not_served_has_no_document(registry: Registry) -> None:

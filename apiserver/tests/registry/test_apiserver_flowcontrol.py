@@ -75,38 +75,25 @@ def test_invalid_priority_level_is_rejected(obj: Object, fields: list[str]) -> N
         (schema(1), "matchingPrecedence", "only the schema named 'exempt' may have matchingPrecedence 1"),
         (schema(level=""), "priorityLevelConfiguration.name", "must reference a priority level"),
         (schema(subjects=[]), "rules[0].subjects", "subjects must contain at least one value"),
-        (
-            schema(resourceRules=[]),
-            "rules[0]",
-            "at least one of resourceRules and nonResourceRules has to be",
-        ),
+        (schema(resourceRules=[]), "rules[0]", "at least one of resourceRules and nonResourceRules has to be"),
         (subject("Robot"), "rules[0].subjects[0].kind", 'supported values: "Group", "ServiceAccount", "User"'),
         (subject("Group"), "rules[0].subjects[0].group", "group is required when subject kind is 'Group'"),
         (subject("Group", group={}), "rules[0].subjects[0].group.name", "Required value"),
-        (
-            subject("User", user={"name": "a"}, group={"name": "b"}),
-            "rules[0].subjects[0].group",
-            "Forbidden: group is forbidden when subject kind is not 'Group'",
-        ),
-        (
-            subject("ServiceAccount", serviceAccount={"name": "*"}),
-            "rules[0].subjects[0].serviceAccount.namespace",
-            "must specify namespace for service account",
-        ),
+        (subject("User", user={"name": "a"}, group={"name": "b"}), "rules[0].subjects[0].group",
+         "Forbidden: group is forbidden when subject kind is not 'Group'"),
+        (subject("ServiceAccount", serviceAccount={"name": "*"}), "rules[0].subjects[0].serviceAccount.namespace",
+         "must specify namespace for service account"),
         (resource_rule(verbs=["*", "get"]), "rules[0].resourceRules[0].verbs", "if '*' is present, must not specify"),
         (resource_rule(verbs=["fly"]), "rules[0].resourceRules[0].verbs", 'Unsupported value: ["fly"]'),
         (resource_rule(apiGroups=[]), "rules[0].resourceRules[0].apiGroups", "must supply at least one api group"),
         (resource_rule(namespaces=[]), "rules[0].resourceRules[0].namespaces", "not cluster scoped must supply"),
-        (
-            resource_rule(namespaces=["A"]),
-            "rules[0].resourceRules[0].namespaces[0]",
-            "must be '*' or a DNS-1123 label;",
-        ),
+        (resource_rule(namespaces=["A"]), "rules[0].resourceRules[0].namespaces[0]",
+         "must be '*' or a DNS-1123 label;"),
         (url_rule(["get"], ["a"]), "rules[0].nonResourceRules[0].nonResourceURLs[0]", "must start with slash"),
         (url_rule(["get"], ["/*/a"]), "rules[0].nonResourceRules[0].nonResourceURLs[0]", "can only do suffix matching"),
         (url_rule(["get"], []), "rules[0].nonResourceRules[0].nonResourceURLs", "must contain at least one value"),
     ],
-)
+)  # fmt: skip
 def test_invalid_flow_schema_is_rejected(obj: Object, field: str, words: str) -> None:
     (cause,) = Kube().refused(422, "POST", SCHEMAS, obj)["details"]["causes"]
     assert (cause["field"], words in cause["message"]) == (f"spec.{field}", True)

@@ -34,53 +34,37 @@ def path(text: str, kind: str = "Prefix", **backend: Any) -> dict[str, Any]:
         (f"{NETWORKING}/ingresses", {"spec": path("/a//b")}, "must not contain '//'"),
         (f"{NETWORKING}/ingresses", {"spec": path("/", "X")}, '"Exact", "ImplementationSpecific", "Prefix"'),
         (f"{NETWORKING}/ingresses", {"spec": path("/", service=None)}, "resource or service backend is required"),
-        (
-            f"{NETWORKING}/networkpolicies",
-            {"spec": {"podSelector": {}, "ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.1/8"}}]}]}},
-            "must not have bits set beyond the prefix length",
-        ),
-        (
-            f"{NETWORKING}/networkpolicies",
-            {"spec": {"podSelector": {}, "egress": [{"ports": [{"port": 80, "endPort": 70}]}]}},
-            "spec.egress[0].ports[0].endPort: Invalid value: 80: must be greater than or equal to `port`",
-        ),
+        (f"{NETWORKING}/networkpolicies",
+         {"spec": {"podSelector": {}, "ingress": [{"from": [{"ipBlock": {"cidr": "10.0.0.1/8"}}]}]}},
+         "must not have bits set beyond the prefix length"),
+        (f"{NETWORKING}/networkpolicies",
+         {"spec": {"podSelector": {}, "egress": [{"ports": [{"port": 80, "endPort": 70}]}]}},
+         "spec.egress[0].ports[0].endPort: Invalid value: 80: must be greater than or equal to `port`"),
         (f"{CORE}/secrets", {"type": "kubernetes.io/tls"}, "[data[tls.crt]: Required value, data[tls.key]: Required"),
         (f"{CORE}/configmaps", {"data": {"a": "b"}, "binaryData": {"a": "YQ=="}}, "duplicate of key present"),
         (f"{CORE}/persistentvolumeclaims", {"spec": {}}, "at least 1 access mode is required"),
         ("/api/v1/persistentvolumes", {"spec": VOLUME}, "spec: Required value: must specify a volume type"),
-        (
-            "/api/v1/persistentvolumes",
-            {"spec": {**VOLUME, "local": {"path": "/x"}}},
-            "spec.nodeAffinity: Required value: Local volume requires node affinity",
-        ),
+        ("/api/v1/persistentvolumes", {"spec": {**VOLUME, "local": {"path": "/x"}}},
+         "spec.nodeAffinity: Required value: Local volume requires node affinity"),
         ("/apis/storage.k8s.io/v1/storageclasses", {}, "provisioner: Required value"),
         ("/apis/scheduling.k8s.io/v1/priorityclasses", {"value": 2 * 10**9}, "maximum allowed value of a user defined"),
         ("/api/v1/nodes", {"spec": {"taints": [{"key": "a", "effect": "X"}]}}, '"NoSchedule", "PreferNoSchedule", "No'),
         (f"{CORE}/resourcequotas", {"spec": {"hard": {"pods": "1.5"}}}, "must be an integer"),
         (f"{CORE}/resourcequotas", {"spec": {"hard": {"bogus": "1"}}}, "must be a standard resource for quota"),
-        (
-            f"{CORE}/limitranges",
-            {"spec": {"limits": [{"type": "Container", "min": {"cpu": "2"}, "max": {"cpu": "1"}}]}},
-            'spec.limits[0].min[cpu]: Invalid value: "2": min value 2 is greater than max value 1',
-        ),
+        (f"{CORE}/limitranges",
+         {"spec": {"limits": [{"type": "Container", "min": {"cpu": "2"}, "max": {"cpu": "1"}}]}},
+         'spec.limits[0].min[cpu]: Invalid value: "2": min value 2 is greater than max value 1'),
         (f"{RBAC}/namespaces/default/roles", {"rules": [{"verbs": ["get"]}]}, "must supply at least one api group"),
-        (
-            f"{RBAC}/namespaces/default/rolebindings",
-            {"roleRef": RULE, "subjects": [{"kind": "ServiceAccount", "name": "x", "apiGroup": "y"}]},
-            'subjects[0].apiGroup: Unsupported value: "y": supported values: ""',
-        ),
-        (
-            "/apis/events.k8s.io/v1/namespaces/default/events",
-            {"regarding": {"namespace": "default"}, "type": "X"},
-            'Event "x" is invalid: [eventTime: Required value, type: Invalid value: "": has invalid value: X]',
-        ),
-        (
-            "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-            {"webhooks": [{"name": "a.b.c", "rules": [{"operations": ["*", "CREATE"]}]}]},
-            "if '*' is present, must not specify other operations",
-        ),
+        (f"{RBAC}/namespaces/default/rolebindings",
+         {"roleRef": RULE, "subjects": [{"kind": "ServiceAccount", "name": "x", "apiGroup": "y"}]},
+         'subjects[0].apiGroup: Unsupported value: "y": supported values: ""'),
+        ("/apis/events.k8s.io/v1/namespaces/default/events", {"regarding": {"namespace": "default"}, "type": "X"},
+         'Event "x" is invalid: [eventTime: Required value, type: Invalid value: "": has invalid value: X]'),
+        ("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+         {"webhooks": [{"name": "a.b.c", "rules": [{"operations": ["*", "CREATE"]}]}]},
+         "if '*' is present, must not specify other operations"),
     ],
-)
+)  # fmt: skip
 def test_invalid_objects_are_rejected(kube: Kube, url: str, body: dict[str, Any], reason: str) -> None:
     assert reason in kube.refused(422, "POST", url, {"metadata": {"name": "x"}, **body})["message"]
 
@@ -89,33 +73,17 @@ def test_invalid_objects_are_rejected(kube: Kube, url: str, body: dict[str, Any]
     ("url", "body", "patch", "reason"),
     [
         (f"{CORE}/secrets", {}, {"type": "other"}, 'type: Invalid value: "other": field is immutable'),
-        (
-            f"{CORE}/persistentvolumeclaims",
-            {"spec": CLAIM},
-            {"spec": {"accessModes": ["ReadOnlyMany"]}},
-            "is immutable",
-        ),
-        (
-            "/api/v1/persistentvolumes",
-            {"spec": {**VOLUME, "hostPath": {"path": "/x"}}},
-            {"spec": {"hostPath": {"path": "/y"}}},
-            "spec.persistentvolumesource is immutable after creation",
-        ),
-        (
-            "/apis/storage.k8s.io/v1/storageclasses",
-            {"provisioner": "a.b/c"},
-            {"parameters": {"a": "b"}},
-            'parameters: Invalid value: {"a":"b"}: field is immutable',
-        ),
-        (
-            f"{RBAC}/namespaces/default/rolebindings",
-            {"roleRef": RULE},
-            {"roleRef": {"name": "y"}},
-            "cannot change roleRef",
-        ),
+        (f"{CORE}/persistentvolumeclaims", {"spec": CLAIM}, {"spec": {"accessModes": ["ReadOnlyMany"]}},
+         "is immutable"),
+        ("/api/v1/persistentvolumes", {"spec": {**VOLUME, "hostPath": {"path": "/x"}}},
+         {"spec": {"hostPath": {"path": "/y"}}}, "spec.persistentvolumesource is immutable after creation"),
+        ("/apis/storage.k8s.io/v1/storageclasses", {"provisioner": "a.b/c"}, {"parameters": {"a": "b"}},
+         'parameters: Invalid value: {"a":"b"}: field is immutable'),
+        (f"{RBAC}/namespaces/default/rolebindings", {"roleRef": RULE}, {"roleRef": {"name": "y"}},
+         "cannot change roleRef"),
         ("/apis/scheduling.k8s.io/v1/priorityclasses", {"value": 5}, {"value": 6}, "may not be changed in an update."),
     ],
-)
+)  # fmt: skip
 def test_immutable_fields_are_kept(
     kube: Kube, url: str, body: dict[str, Any], patch: dict[str, Any], reason: str
 ) -> None:

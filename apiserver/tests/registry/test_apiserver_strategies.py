@@ -211,12 +211,6 @@ def test_claim_has_both_fields_of_its_source(spec: Object, expected: Object) -> 
     assert CLAIMS.updated(obj(spec=spec), obj(spec=spec))["spec"] == expected
 
 
-def test_certificate_request_has_its_author_and_keeps_its_spec() -> None:
-    built = REQUESTS.created(obj(spec={"username": "admin", "request": "r"}))
-    assert (built["spec"]["username"], built["spec"]["groups"], built["spec"]["request"]) == ("jane", ["dev"], "r")
-    assert REQUESTS.reset(obj(spec={"request": "other"}), obj(spec={"request": "r"}))["spec"] == {"request": "r"}
-
-
 def test_approval_changes_conditions_which_keep_the_time_of_their_last_transition() -> None:
     condition = {"type": "Approved", "status": "True"}
     registered = {**condition, "lastUpdateTime": "then", "lastTransitionTime": "then"}
@@ -228,43 +222,6 @@ def test_approval_changes_conditions_which_keep_the_time_of_their_last_transitio
     assert (conditions["lastUpdateTime"], conditions["lastTransitionTime"]) == (NOW, NOW)
     (conditions,) = APPROVAL.updated(reset, obj(status={"conditions": [registered]}))["status"]["conditions"]
     assert (conditions["lastUpdateTime"], conditions["lastTransitionTime"]) == (NOW, "then")
-
-
-def test_subresources_of_pods_change_their_part_alone() -> None:
-    container = {"name": "c", "image": "i", "resources": {"limits": {"cpu": "1"}}}
-    old = obj(spec={"containers": [container], "nodeName": "n"}, status={"phase": "Running"})
-    changed = {**container, "image": "other", "resources": {"limits": {"cpu": "2"}}}
-    more = [{"name": "debug"}]
-    new = obj(spec={"containers": [changed], "ephemeralContainers": more}, labels={"l": "1"})
-    assert write("pods", "ephemeralcontainers").reset(new, old) == {
-        **old,
-        "spec": {**old["spec"], "ephemeralContainers": more},
-    }
-    resized = write("pods", "resize").reset(new, old)
-    assert resized["spec"]["containers"] == [{**container, "resources": {"limits": {"cpu": "2"}}}]
-    assert "labels" not in resized["metadata"]
-
-
-def test_definition_warns_of_new_formats_that_are_not_checked() -> None:
-    def definition(form: str) -> Object:
-        schema = {"type": "object", "properties": {"a": {"type": "string", "format": form}}}
-        return obj(spec={"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]})
-
-    item = write("customresourcedefinitions", group="apiextensions.k8s.io")
-    assert item.strategy.warnings_on_create(item, definition("odd")) == ['unrecognized format "odd"']
-    assert item.strategy.warnings_on_update(item, definition("odd"), definition("odd")) == []
-    assert item.strategy.warnings_on_update(item, definition("strange"), definition("odd")) != []
-    assert item.strategy.warnings_on_create(item, definition("date")) == []
-
-
-def test_service_gets_an_address_and_keeps_it() -> None:
-    store, services = Store(), write("services")
-    service = obj(spec={"type": "ClusterIP", "ports": [{"port": 80}]})
-    built = services.strategy.begin_create(store, service)
-    address = built["spec"]["clusterIP"]
-    assert built["spec"]["clusterIPs"] == [address]
-    again = services.strategy.begin_update(store, service, built)
-    assert again["spec"]["clusterIP"] == address
 
 
 @pytest.mark.parametrize("item", [write_to(REGISTRY.of_storage(key[:2])[0], key[2]) for key in STRATEGIES] + [custom()])

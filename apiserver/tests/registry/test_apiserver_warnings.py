@@ -35,38 +35,24 @@ PORT = [{"containerPort": 80}]
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (
-            pod(container(env=TWICE)),
-            'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped',
-        ),
-        (
-            pod(container(ports=PORT), container(name="d", ports=PORT)),
-            "spec.containers[1].ports[0]: duplicate port definition with spec.containers[0].ports[0]",
-        ),
-        (
-            pod(container(ports=[{"containerPort": 80, "hostIP": "1.2.3.4"}])),
-            "hostIP set without hostPort: {Name: HostPort:0 ContainerPort:80 Protocol:TCP HostIP:1.2.3.4}",
-        ),
-        (
-            pod(container(resources={"limits": {"memory": "100m"}})),
-            'spec.containers[0].resources.limits[memory]: fractional byte value "100m" is invalid, must be an integer',
-        ),
-        (
-            pod(nodeSelector={"beta.kubernetes.io/os": "linux"}),
-            'deprecated since v1.14; use "kubernetes.io/os" instead',
-        ),
-        (
-            pod(annotations={"scheduler.alpha.kubernetes.io/critical-pod": ""}),
-            'metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in v1.16+; use the "p',
-        ),
+        (pod(container(env=TWICE)),
+         'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped'),
+        (pod(container(ports=PORT), container(name="d", ports=PORT)),
+         "spec.containers[1].ports[0]: duplicate port definition with spec.containers[0].ports[0]"),
+        (pod(container(ports=[{"containerPort": 80, "hostIP": "1.2.3.4"}])),
+         "hostIP set without hostPort: {Name: HostPort:0 ContainerPort:80 Protocol:TCP HostIP:1.2.3.4}"),
+        (pod(container(resources={"limits": {"memory": "100m"}})),
+         'spec.containers[0].resources.limits[memory]: fractional byte value "100m" is invalid, must be an integer'),
+        (pod(nodeSelector={"beta.kubernetes.io/os": "linux"}),
+         'deprecated since v1.14; use "kubernetes.io/os" instead'),
+        (pod(annotations={"scheduler.alpha.kubernetes.io/critical-pod": ""}),
+         'metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in v1.16+; use the "p'),
         (pod(imagePullSecrets=[{"name": "s"}, {"name": "s"}]), 'spec.imagePullSecrets[1].name: duplicate name "s"'),
-        (
-            pod(volumes=[{"name": "v", "gitRepo": {"repository": "r"}}]),
-            "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+",
-        ),
+        (pod(volumes=[{"name": "v", "gitRepo": {"repository": "r"}}]),
+         "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+"),
     ],
     ids=["env", "ports", "host", "fraction", "label", "annotation", "secrets", "volume"],
-)
+)  # fmt: skip
 def test_pods_and_pod_templates_have_the_same_warnings(kube: Kube, body: Object, expected: str) -> None:
     assert any(expected in text for text in warnings(kube.send("POST", f"{CORE}/pods", body)))
     workload = deployment("d")
@@ -98,28 +84,17 @@ OLD_CLASS = {"annotations": {"kubernetes.io/ingress.class": "x"}}
     ("path", "body", "expected"),
     [
         (f"{CORE}/services", {"spec": {"ports": [{"port": 1}], "externalIPs": ["1.2.3.4"]}}, "spec.externalIPs"),
-        (
-            f"{CORE}/secrets",
-            {"type": "kubernetes.io/tls", "data": {"tls.crt": "", "tls.key": ""}},
-            "tls: failed to find any PEM data in certificate input",
-        ),
-        (
-            f"{CORE}/resourcequotas",
-            {"spec": {"hard": {"requests.cpu": "2", "limits.cpu": "1"}}},
-            "ResourceQuota requests.cpu (2) should be less than limits.cpu (1)",
-        ),
+        (f"{CORE}/secrets", {"type": "kubernetes.io/tls", "data": {"tls.crt": "", "tls.key": ""}},
+         "tls: failed to find any PEM data in certificate input"),
+        (f"{CORE}/resourcequotas", {"spec": {"hard": {"requests.cpu": "2", "limits.cpu": "1"}}},
+         "ResourceQuota requests.cpu (2) should be less than limits.cpu (1)"),
         (f"{CORE}/persistentvolumeclaims", {"spec": CLAIM}, "spec.resources.requests[storage]: fractional byte value"),
         ("/api/v1/nodes", {"spec": {"externalID": "x"}}, "spec.externalID: this field is deprecated, and is unused"),
-        (
-            "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
-            {"metadata": OLD_CLASS, "spec": BACKEND},
-            "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead",
-        ),
-        (
-            "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
-            {"spec": {"podSelector": {}, "ingress": [{"from": [{"ipBlock": {"cidr": "2001:DB8::/32"}}]}]}},
-            'IPv6 CIDR value "2001:DB8::/32" should be in RFC 5952 canonical format ("2001:db8::/32")',
-        ),
+        ("/apis/networking.k8s.io/v1/namespaces/default/ingresses", {"metadata": OLD_CLASS, "spec": BACKEND},
+         "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead"),
+        ("/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+         {"spec": {"podSelector": {}, "ingress": [{"from": [{"ipBlock": {"cidr": "2001:DB8::/32"}}]}]}},
+         'IPv6 CIDR value "2001:DB8::/32" should be in RFC 5952 canonical format ("2001:db8::/32")'),
     ],
     ids=["service", "secret", "quota", "claim", "node", "ingress", "policy"],
 )  # fmt: skip

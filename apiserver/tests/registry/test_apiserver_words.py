@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from clientgo.internal.gotext import go_float, go_map
 from clientgo_apiserver.api.names import generate, label_value_errors, qualified_errors
-from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.http.gojson import duplicate_fields, explain, summarize
-from clientgo_apiserver.http.messages import Target, negotiate, parse_path
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
@@ -86,39 +84,3 @@ def test_a_generated_name_fits_and_its_label_is_valid() -> None:
     assert len(name) == 63
     assert label_value_errors(name) == []
     assert label_value_errors("a b")
-
-
-@pytest.mark.parametrize(
-    ("path", "target"),
-    [
-        ("/api/v1/namespaces", Target("", "v1", "", "namespaces", "", "")),
-        ("/api/v1/namespaces/n", Target("", "v1", "", "namespaces", "n", "")),
-        ("/api/v1/namespaces/n/status", Target("", "v1", "", "namespaces", "n", "status")),
-        ("/api/v1/namespaces/n/pods", Target("", "v1", "n", "pods", "", "")),
-        ("/apis/apps/v1/namespaces/n/deployments/d/scale", Target("apps", "v1", "n", "deployments", "d", "scale")),
-        ("/apis/apps/v1/watch/deployments", Target("apps", "v1", "", "deployments", "", "", watch=True)),
-        ("/api/v1", None),
-        ("/apis/apps/v1", None),
-        ("/apis/apps/v1//deployments", None),
-        ("/healthz", None),
-        ("/", None),
-    ],
-)
-def test_a_path_names_what_the_grammar_says(path: str, target: Target | None) -> None:
-    assert parse_path(path) == target
-
-
-@given(st.text(alphabet="/abv1pis", max_size=30))
-def test_any_path_is_read_without_an_error(path: str) -> None:
-    parse_path(path)
-
-
-def test_the_first_acceptable_form_wins() -> None:
-    table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-    assert negotiate(table).kind == "Table"
-    assert negotiate("application/vnd.kubernetes.protobuf,application/json").plain
-    assert negotiate("").plain
-    assert negotiate("application/json;as=Odd;v=v1;g=meta.k8s.io, */*").plain
-    with pytest.raises(ApiFailure, match=r"accepted: application/json, application/yaml, application/vnd") as failure:
-        negotiate("application/vnd.kubernetes.protobuf")
-    assert failure.value.code == 406

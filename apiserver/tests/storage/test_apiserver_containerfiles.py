@@ -34,11 +34,8 @@ def test_files_are_kept_until_their_pod_is_gone() -> None:
     files.extract(CONTAINER, packed({"a": 1}), "/data")
     files.keep({"uid"})
     assert [files.is_folder(CONTAINER, path) for path in ("/data", "/data/a", "/none", "/tmp")] == [
-        True,
-        False,
-        False,
-        True,
-    ]
+        True, False, False, True,
+    ]  # fmt: skip
     files.keep(set())
     assert not files.is_folder(CONTAINER, "/data")
 

@@ -61,70 +61,34 @@ ENV, NAMES = f"{TEMPLATE}.containers[0].env[*].name", f"{TEMPLATE}.containers[*]
         pytest.param(
             env({"name": "A", "$patch": "replace"}, {"name": "Z"}), ENV, ["Z"], id="item beside a replacing one"
         ),
-        pytest.param(
-            first(ports=[{"containerPort": 53, "$patch": "delete"}]),
-            f"{TEMPLATE}.containers[0].ports[*].containerPort",
-            [80],
-            id="delete all of a key",
-        ),
+        pytest.param(first(ports=[{"containerPort": 53, "$patch": "delete"}]),
+                     f"{TEMPLATE}.containers[0].ports[*].containerPort", [80], id="delete all of a key"),
         pytest.param(
             pod(nodeSelector={"$patch": "replace", "a": "b"}), f"{TEMPLATE}.nodeSelector", [], id="replace absent"
         ),
         pytest.param(
             {"metadata": {"annotations": {"$patch": "merge", "a": "b"}}}, ".metadata.annotations", [], id="merge absent"
         ),
-        pytest.param(
-            pod(affinity={"nodeAffinity": {"$patch": "replace"}}),
-            f"{TEMPLATE}.affinity",
-            [{}],
-            id="replace absent below",
-        ),
-        pytest.param(
-            containers({"name": "c", "image": "new"}, {"name": "c", "$patch": "delete"}),
-            f"{TEMPLATE}.containers[*].image",
-            ["new", "i"],
-            id="deletions come first",
-        ),
-        pytest.param(
-            pod(tolerations=[{"key": "b", "operator": "Exists"}, {"key": "a", "$patch": "delete"}]),
-            f"{TEMPLATE}.tolerations[*].key",
-            ["b", "a"],
-            id="atomic list",
-        ),
-        pytest.param(
-            strategy(**{"$retainKeys": ["type"], "type": "Recreate"}),
-            ".spec.strategy",
-            [{"type": "Recreate"}],
-            id="retained keys",
-        ),
-        pytest.param(
-            first(env=[{"name": "Z", "value": "3"}], **{"$setElementOrder/env": []}),
-            ENV,
-            ["A", "B", "Z"],
-            id="empty order",
-        ),
-        pytest.param(
-            {"metadata": {"$deleteFromPrimitiveList/finalizers": "text"}},
-            ".metadata.finalizers",
-            [],
-            id="delete from absent",
-        ),
-        pytest.param(
-            containers({"name": "n", "image": "i", "env": [{"name": "A", "$patch": "delete"}]}),
-            ENV,
-            ["A"],
-            id="new item",
-        ),
-        pytest.param(
-            pod(initContainers=[{"name": "n", "image": "i", "env": [{"name": "A", "$patch": "delete"}]}]),
-            f"{TEMPLATE}.initContainers[0].env",
-            [],
-            id="new list",
-        ),
+        pytest.param(pod(affinity={"nodeAffinity": {"$patch": "replace"}}), f"{TEMPLATE}.affinity", [{}],
+                     id="replace absent below"),
+        pytest.param(containers({"name": "c", "image": "new"}, {"name": "c", "$patch": "delete"}),
+                     f"{TEMPLATE}.containers[*].image", ["new", "i"], id="deletions come first"),
+        pytest.param(pod(tolerations=[{"key": "b", "operator": "Exists"}, {"key": "a", "$patch": "delete"}]),
+                     f"{TEMPLATE}.tolerations[*].key", ["b", "a"], id="atomic list"),
+        pytest.param(strategy(**{"$retainKeys": ["type"], "type": "Recreate"}), ".spec.strategy",
+                     [{"type": "Recreate"}], id="retained keys"),
+        pytest.param(first(env=[{"name": "Z", "value": "3"}], **{"$setElementOrder/env": []}), ENV, ["A", "B", "Z"],
+                     id="empty order"),
+        pytest.param({"metadata": {"$deleteFromPrimitiveList/finalizers": "text"}}, ".metadata.finalizers", [],
+                     id="delete from absent"),
+        pytest.param(containers({"name": "n", "image": "i", "env": [{"name": "A", "$patch": "delete"}]}), ENV, ["A"],
+                     id="new item"),
+        pytest.param(pod(initContainers=[{"name": "n", "image": "i", "env": [{"name": "A", "$patch": "delete"}]}]),
+                     f"{TEMPLATE}.initContainers[0].env", [], id="new list"),
         pytest.param({"spec": {"replicas": 2**32 + 1}}, ".spec.replicas", [1], id="number cut to 32 bits"),
         pytest.param({"spec": {"replicas": 2.0}}, ".spec.replicas", [2], id="whole float"),
     ],
-)
+)  # fmt: skip
 def test_strategic_patch_has_the_result_of_a_real_server(
     stored: Kube, patch: Object, path: str, values: list[Any]
 ) -> None:
@@ -140,36 +104,24 @@ def test_strategic_patch_has_the_result_of_a_real_server(
         ({"spec": {"$patch": 3}}, 500, "unknown patch type: %!s(int64=3) in map: map[$patch:3]"),
         (strategy(**{"$retainKeys": [], "type": "Recreate"}), 400, "invalid patch format of retainKeys"),
         (strategy(**{"$retainKeys": "type"}), 400, "invalid patch format of retainKeys"),
-        (
-            pod(nodeSelector={"$retainKeys": ["a"], "a": "b"}),
-            422,
-            f'{INVALID}"map[spec:map[template:map[spec:map[nodeSelector:map[$retainKeys:[a] a:b]]]]]"{NO_TEXT}',
-        ),
+        (pod(nodeSelector={"$retainKeys": ["a"], "a": "b"}), 422,
+         f'{INVALID}"map[spec:map[template:map[spec:map[nodeSelector:map[$retainKeys:[a] a:b]]]]]"{NO_TEXT}'),
         (first(**{"$setElementOrder/env": None}), 500, "expected a []interface {}, but received a %!s(<nil>)"),
-        (
-            pod(**{"$setElementOrder/foo": []}),
-            500,
-            'unable to find api field in struct PodSpec for the json field "foo"',
-        ),
+        (pod(**{"$setElementOrder/foo": []}), 500,
+         'unable to find api field in struct PodSpec for the json field "foo"'),
         ({"$setElementOrder/Kind": []}, 500, "expected slice or array type, but got: struct"),
         (pod(nodeSelector={}, **{"$setElementOrder": []}), 400, "invalid patch format of setElementOrder list"),
         ({"metadata": {"labels": {}, "$deleteFromPrimitiveList": []}}, 400, "invalid patch format of primitive list"),
         (containers({"$patch": "delete"}), 500, "map: map[$patch:delete] does not contain declared merge key: name"),
         (env({"name": None}, {"name": None}), 500, "map: map[] does not contain declared merge key: name"),
-        (
-            pod(**{"$deleteFromPrimitiveList/tolerations": [{"key": "a"}]}),
-            500,
-            "cannot merge lists without merge key for struct",
-        ),
+        (pod(**{"$deleteFromPrimitiveList/tolerations": [{"key": "a"}]}), 500,
+         "cannot merge lists without merge key for struct"),
         ({"spec": {"replicas": 1.5}}, 422, f'{INVALID}"map[spec:map[replicas:1.5]]": cannot convert float64 to int32'),
-        (
-            {"$patch": "replace", "spec": {"replicas": "x"}},
-            422,
-            f'{INVALID}"map[spec:map[replicas:x]]": unrecognized type: int32',
-        ),
+        ({"$patch": "replace", "spec": {"replicas": "x"}}, 422,
+         f'{INVALID}"map[spec:map[replicas:x]]": unrecognized type: int32'),
         ({"$patch": "delete"}, 400, NAMELESS),
     ],
-)
+)  # fmt: skip
 def test_strategic_patch_is_rejected_as_by_a_real_server(stored: Kube, patch: Object, code: int, message: str) -> None:
     assert stored.refused(code, "PATCH", URL, patch, STRATEGIC)["message"] == message
 
@@ -222,14 +174,10 @@ def test_strategic_patch_of_a_scale_obeys_directives(stored: Kube) -> None:
     ("kind", "patch", "code", "message"),
     [
         (MERGE, {"metadata": None}, 400, NAMELESS),
-        (
-            MERGE,
-            {"binaryData": {"b": "-"}, "metadata": None},
-            422,
-            '{"apiVersion":"v1","binaryData":{"b":"-"},"kind":"ConfigMap"}',
-        ),
+        (MERGE, {"binaryData": {"b": "-"}, "metadata": None}, 422,
+         '{"apiVersion":"v1","binaryData":{"b":"-"},"kind":"ConfigMap"}'),
     ],
-)
+)  # fmt: skip
 def test_name_is_checked_after_the_other_fields(kube: Kube, kind: str, patch: Object, code: int, message: str) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "d"}})
     status = kube.refused(code, "PATCH", f"{CONFIG_MAPS}/d", patch, kind)
@@ -239,18 +187,14 @@ def test_name_is_checked_after_the_other_fields(kube: Kube, kind: str, patch: Ob
 @pytest.mark.parametrize(
     ("kind", "patch", "code", "message"),
     [
-        (
-            JSON_PATCH,
-            [{"op": "remove", "path": 5}],
-            422,
-            "the server rejected our request due to an error in our request",
-        ),
+        (JSON_PATCH, [{"op": "remove", "path": 5}], 422,
+         "the server rejected our request due to an error in our request"),
         (JSON_PATCH, {}, 400, "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
         (JSON_PATCH, [5], 400, "json: cannot unmarshal number into Go value of type jsonpatch.Operation"),
         (MERGE, 5, 400, "Invalid JSON Patch"),
         (MERGE, ["a"], 422, "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value"),
     ],
-)
+)  # fmt: skip
 def test_patch_without_validation_of_fields_is_decoded_when_it_is_applied(
     kube: Kube, kind: str, patch: Any, code: int, message: str
 ) -> None:

@@ -170,12 +170,6 @@ def test_warning_of_an_unknown_field_with_a_line_feed_is_left_out(kube: Kube) ->
     assert [value for name, value in response.headers if name == "Warning"] == ['299 - "unknown field \\"even\\""']
 
 
-def test_duplicate_field_is_rejected_by_strict_validation(kube: Kube) -> None:
-    body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"1","a":"2"}}'
-    status = kube.refused(400, "POST", f"{CONFIG_MAPS}?fieldValidation=Strict", body)
-    assert 'duplicate field "data.a"' in status["message"]
-
-
 def test_a_duplicate_field_is_warned_of_without_field_validation(kube: Kube) -> None:
     response = kube.send("POST", CONFIG_MAPS, b'{"metadata":{"name":"c"},"data":{"a":"1","a":"2"}}')
     assert response.status == 201
@@ -232,10 +226,6 @@ def test_managers_are_recorded_with_the_fields_they_set(kube: Kube) -> None:
 )
 def test_a_body_that_cannot_be_read_is_a_bad_request(kube: Kube, body: bytes, reason: str) -> None:
     assert reason in kube.refused(400, "POST", FOOS, body)["message"]
-
-
-def test_a_body_of_an_unknown_type_is_refused(kube: Kube) -> None:
-    kube.refused(415, "POST", FOOS, foo(), "text/html")
 
 
 def test_a_body_over_the_limit_is_refused(kube: Kube) -> None:

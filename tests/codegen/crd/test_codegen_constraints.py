@@ -46,12 +46,8 @@ IMMUTABLE_RULE = {"rule": "self == oldSelf", "message": "the field is immutable 
 @pytest.mark.parametrize(
     ("meta", "hint", "expected"),
     [
-        pytest.param(
-            Meta(min_properties=1, max_properties=2),
-            Mapping[str, str],
-            {"minProperties": 1, "maxProperties": 2},
-            id="D-73",
-        ),
+        pytest.param(Meta(min_properties=1, max_properties=2), Mapping[str, str],
+                     {"minProperties": 1, "maxProperties": 2}, id="D-73"),
         pytest.param(Meta(format="ipv4"), str, {"format": "ipv4"}, id="D-74 format"),
         pytest.param(Meta(enum=(1, 2)), int, {"type": "integer", "enum": [1, 2]}, id="D-74 enum"),
         pytest.param(Meta(type="string"), Any, {"type": "string"}, id="D-74 type"),
@@ -87,25 +83,18 @@ IMMUTABLE_RULE = {"rule": "self == oldSelf", "message": "the field is immutable 
         pytest.param(Meta(nullable=True), str, {"nullable": True}, id="D-78"),
         pytest.param(Meta(default={"name": "x"}), Engine, {"default": {"name": "x"}}, id="D-79"),
         pytest.param(Meta(title="T", example=[1]), Any, {"title": "T", "example": [1]}, id="D-80"),
-        pytest.param(
-            Meta(external_docs=ExternalDocs("https://example.com", "More.")),
-            str,
-            {"externalDocs": {"url": "https://example.com", "description": "More."}},
-            id="D-60",
-        ),
+        pytest.param(Meta(external_docs=ExternalDocs("https://example.com", "More.")), str,
+                     {"externalDocs": {"url": "https://example.com", "description": "More."}}, id="D-60"),
         pytest.param(Meta(immutable=True), str, {"x-kubernetes-validations": [IMMUTABLE_RULE]}, id="D-84"),
         pytest.param(Meta(list_type="set"), tuple[str, ...], {"x-kubernetes-list-type": "set"}, id="D-85 set"),
         pytest.param(Meta(list_type="atomic"), ENGINES, {"x-kubernetes-list-type": "atomic"}, id="D-85 atomic"),
-        pytest.param(
-            Meta(list_type="map", list_map_keys=("name", "power")),
-            ENGINES,
-            {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "power"]},
-            id="D-85 map",
-        ),
+        pytest.param(Meta(list_type="map", list_map_keys=("name", "power")), ENGINES,
+                     {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name", "power"]},
+                     id="D-85 map"),
         pytest.param(Meta(map_type="granular"), ANY_MAP, {"x-kubernetes-map-type": "granular"}, id="D-85 map type"),
         pytest.param(Meta(map_type="atomic"), Engine, {"x-kubernetes-map-type": "atomic"}, id="D-85 struct type"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.feature("A-51", "D-60", "D-73", "D-74", "D-75", "D-76", "D-78", "D-79", "D-80", "D-84", "D-85")
 def test_meta_parameter_is_rendered_in_the_schema(meta: Meta, hint: Any, expected: dict[str, Any]) -> None:
     schema = field_schema(Annotated[hint, meta])

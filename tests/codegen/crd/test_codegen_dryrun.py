@@ -141,12 +141,9 @@ def rule(text: str, **more: Any) -> Meta:
             " list_type='map' with list_map_keys=, or list_type='atomic'",
             id="set of objects",
         ),
-        pytest.param(
-            Annotated[tuple[Plain, ...], Meta(list_type="map", list_map_keys=("nam",))],
-            "Spec.field",
-            'list_map_keys: Invalid value: ["nam"]: entries must all be names of item properties',
-            id="unknown key",
-        ),
+        pytest.param(Annotated[tuple[Plain, ...], Meta(list_type="map", list_map_keys=("nam",))], "Spec.field",
+                     'list_map_keys: Invalid value: ["nam"]: entries must all be names of item properties',
+                     id="unknown key"),
         pytest.param(
             Annotated[str, Meta(pattern="(?!x)y")],
             "Spec.field",
@@ -161,18 +158,11 @@ def rule(text: str, **more: Any) -> Meta:
             " Meta(preserve_unknown=True)",
             id="no type",
         ),
-        pytest.param(
-            Annotated[Any, Meta(type="array")],
-            "Spec.field",
-            "items: Required value: must be specified: write tuple[X, ...]",
-            id="no items",
-        ),
-        pytest.param(
-            Annotated[Any, Meta(embedded_resource=True)],
-            "Spec.field",
-            "type: Required value: must be object if embedded_resource is true: write Mapping[str, Any]",
-            id="embedded Any",
-        ),
+        pytest.param(Annotated[Any, Meta(type="array")], "Spec.field",
+                     "items: Required value: must be specified: write tuple[X, ...]", id="no items"),
+        pytest.param(Annotated[Any, Meta(embedded_resource=True)], "Spec.field",
+                     "type: Required value: must be object if embedded_resource is true: write Mapping[str, Any]",
+                     id="embedded Any"),
         pytest.param(
             Annotated[tuple[str, ...], Meta(unique_items=True)],
             "Spec.field",
@@ -186,18 +176,11 @@ def rule(text: str, **more: Any) -> Meta:
             'field_path: Invalid value: ".no": must be a valid path: write the path of a field, such as .spec.replicas',
             id="path of a field",
         ),
-        pytest.param(
-            Annotated[Plain, Meta(default={"name": "x", "size": 1})],
-            "Spec.field",
-            'default: Invalid value: {"name":"x","size":1}: must not have unknown fields',
-            id="default",
-        ),
-        pytest.param(
-            Annotated[int, Meta(multiple_of=0)],
-            "Spec.field",
-            "invalid multiple_of 0: expected a number above 0",
-            id="no cause of a server: multiple of nothing",
-        ),
+        pytest.param(Annotated[Plain, Meta(default={"name": "x", "size": 1})], "Spec.field",
+                     'default: Invalid value: {"name":"x","size":1}: must not have unknown fields', id="default"),
+        pytest.param(Annotated[int, Meta(multiple_of=0)], "Spec.field",
+                     "invalid multiple_of 0: expected a number above 0",
+                     id="no cause of a server: multiple of nothing"),
     ],
 )  # fmt: skip
 @pytest.mark.feature("D-72")

@@ -110,18 +110,14 @@ def test_verify_shows_the_patch_and_writes_nothing(tmp_path: Path, capsys: Any) 
     [
         pytest.param("a: [", "crd.yaml:1: invalid YAML: ", id="no YAML"),
         pytest.param("kind: Other", "crd.yaml:1: no kind of the input found: give its module", id="another kind"),
-        pytest.param(
-            FLOW.replace(", schema: {openAPIV3Schema: {}}", ""),
-            "crd.yaml:4: the version has no schema: add `schema: {openAPIV3Schema: {}}` here",
-            id="no schema",
-        ),
-        pytest.param(
-            FLOW.replace("Cluster", "Clusters"),
-            'crd.yaml: spec.scope: Unsupported value: "Clusters": supported values: ',
-            id="error beside the schema",
-        ),
+        pytest.param(FLOW.replace(", schema: {openAPIV3Schema: {}}", ""),
+                     "crd.yaml:4: the version has no schema: add `schema: {openAPIV3Schema: {}}` here",
+                     id="no schema"),
+        pytest.param(FLOW.replace("Cluster", "Clusters"),
+                     'crd.yaml: spec.scope: Unsupported value: "Clusters": supported values: ',
+                     id="error beside the schema"),
     ],
-)
+)  # fmt: skip
 def test_file_that_cannot_be_patched_is_reported_and_unchanged(
     tmp_path: Path, capsys: Any, text: str, expected: str
 ) -> None:

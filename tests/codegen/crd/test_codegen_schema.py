@@ -65,23 +65,18 @@ def reported_problems(hint: Any) -> str:
         pytest.param(Part, PART, id="nested"),
         pytest.param(tuple[Part, ...], {"type": "array", "items": PART}, id="tuple of nested"),
         pytest.param(list[str], {"type": "array", "items": {"type": "string"}}, id="list"),
-        pytest.param(
-            Mapping[str, Int32],
-            {"type": "object", "additionalProperties": {"type": "integer", "format": "int32"}},
-            id="map",
-        ),
+        pytest.param(Mapping[str, Int32],
+                     {"type": "object", "additionalProperties": {"type": "integer", "format": "int32"}}, id="map"),
         pytest.param(
             dict[str, Any], {"type": "object", "x-kubernetes-preserve-unknown-fields": True}, id="free-form object"
         ),
         pytest.param(Any, {"x-kubernetes-preserve-unknown-fields": True}, id="anything"),
-        pytest.param(
-            int | str,
-            {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True},
-            id="int or string",
-        ),
+        pytest.param(int | str,
+                     {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True},
+                     id="int or string"),
         pytest.param(str | None, {"type": "string", "nullable": True}, id="required, may be null"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.feature("A-51", "D-83")
 def test_type_is_rendered_as_schema(hint: Any, schema: Any) -> None:
     assert schema_of(hint) == schema
@@ -92,24 +87,17 @@ def test_type_is_rendered_as_schema(hint: Any, schema: Any) -> None:
     ("meta", "hint", "expected"),
     [
         pytest.param(Meta(ge=1, le=10), int, {"minimum": 1, "maximum": 10}, id="D-70 bounds"),
-        pytest.param(
-            Meta(gt=0, lt=5),
-            int,
-            {"minimum": 0, "exclusiveMinimum": True, "maximum": 5, "exclusiveMaximum": True},
-            id="D-70 exclusive bounds",
-        ),
+        pytest.param(Meta(gt=0, lt=5), int,
+                     {"minimum": 0, "exclusiveMinimum": True, "maximum": 5, "exclusiveMaximum": True},
+                     id="D-70 exclusive bounds"),
         pytest.param(Meta(multiple_of=5), int, {"multipleOf": 5}, id="D-70 multiple"),
-        pytest.param(
-            Meta(min_length=1, max_length=3, pattern="^a"),
-            str,
-            {"minLength": 1, "maxLength": 3, "pattern": "^a"},
-            id="D-71 strings",
-        ),
+        pytest.param(Meta(min_length=1, max_length=3, pattern="^a"), str,
+                     {"minLength": 1, "maxLength": 3, "pattern": "^a"}, id="D-71 strings"),
         pytest.param(Meta(min_items=1, max_items=2), tuple[str, ...], {"minItems": 1, "maxItems": 2}, id="D-72 arrays"),
         pytest.param(Meta(enum=("x", "y")), str, {"enum": ["x", "y"]}, id="D-74 enum"),
         pytest.param(Meta(description="Why.", example="x"), str, {"description": "Why.", "example": "x"}, id="notes"),
     ],
-)
+)  # fmt: skip
 def test_constraint_is_rendered_in_the_schema(meta: Meta, hint: Any, expected: dict[str, Any]) -> None:
     schema = schema_of(Annotated[hint, meta])
     assert {key: schema[key] for key in expected} == expected

@@ -22,14 +22,9 @@ def error_output(folder: Path, text: str, *more: str, module: str = "kinds") -> 
     (folder / "kinds.py").write_text(HEAD + textwrap.dedent(text))
     arguments = ["--input", module, "--output-package", "made", "--crd-dir", "crd", *more]
     result = subprocess.run(
-        [sys.executable, "-m", "clientgo.codegen", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"},
-        timeout=60,
-    )
+        [sys.executable, "-m", "clientgo.codegen", *arguments], cwd=folder, capture_output=True, text=True,
+        check=False, env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"}, timeout=60,
+    )  # fmt: skip
     assert (result.returncode, result.stdout) == (2, "")
     assert not (folder / "made").exists()
     assert not (folder / "crd").exists()
@@ -68,11 +63,8 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         pytest.param(
             "import gone.away\n", "kinds.py:3: importing kinds failed: No module named 'gone'", id="import error"
         ),
-        pytest.param(
-            "import sys\nsys.exit(3)\n",
-            "kinds.py:4: importing kinds failed: it exits with code 3",
-            id="exit",
-        ),
+        pytest.param("import sys\nsys.exit(3)\n", "kinds.py:4: importing kinds failed: it exits with code 3",
+                     id="exit"),
         pytest.param("x = undefined\n", "kinds.py:3: importing kinds failed: name 'undefined'", id="name error"),
         pytest.param(
             "@dataclass\nclass B:\n    names: list[str] = []\n",
@@ -80,42 +72,27 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
             " default_factory here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP)",
             id="mutable default",
         ),
-        pytest.param(
-            '@api_type(group="g.io", version="v1")\nclass A:\n    pass\n',
-            "kinds.py:4: A is not a dataclass: add @dataclass(frozen=True, slots=True)",
-            id="no dataclass",
-        ),
+        pytest.param('@api_type(group="g.io", version="v1")\nclass A:\n    pass\n',
+                     "kinds.py:4: A is not a dataclass: add @dataclass(frozen=True, slots=True)", id="no dataclass"),
         pytest.param(
             '@api_type(group="g.io", version="v1", status=False)\n@dataclass\nclass A:\n    metadata: ObjectMeta\n',
             "kinds.py:5: A is mutable: use @dataclass(frozen=True, slots=True)",
             id="not frozen",
         ),
-        pytest.param(
-            MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n    size = 3\n",
-            "kinds.py:7: A.size: missing annotation: write `size: int = ...`",
-            id="missing annotation",
-        ),
-        pytest.param(
-            MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n    tags: set[str]\n",
-            "kinds.py:7: A.tags: set[str] has no schema: use tuple[X, ...]",
-            id="type without schema",
-        ),
+        pytest.param(MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n    size = 3\n",
+                     "kinds.py:7: A.size: missing annotation: write `size: int = ...`", id="missing annotation"),
+        pytest.param(MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n    tags: set[str]\n",
+                     "kinds.py:7: A.tags: set[str] has no schema: use tuple[X, ...]", id="type without schema"),
         pytest.param(
             "@dataclass(frozen=True)\nclass Ring:\n    inner: 'Ring | None' = None\n"
             + (MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n    ring: Ring\n"),
             "kinds.py:4: Ring is recursive, which a structural schema cannot express: use Mapping[str, Any]",
             id="recursive",
         ),
-        pytest.param(
-            MARK % ", status=False" + "class A:\n    name: str\n",
-            "kinds.py:5: A has no metadata: add `metadata: ObjectMeta`",
-            id="no metadata",
-        ),
-        pytest.param(
-            MARK % ", status=False" + 'class A:\n    metadata: ObjectMeta\n    other: "Missing"\n',
-            "cannot read the annotations of A: name 'Missing' is not defined",
-            id="unknown annotation",
-        ),
+        pytest.param(MARK % ", status=False" + "class A:\n    name: str\n",
+                     "kinds.py:5: A has no metadata: add `metadata: ObjectMeta`", id="no metadata"),
+        pytest.param(MARK % ", status=False" + 'class A:\n    metadata: ObjectMeta\n    other: "Missing"\n',
+                     "cannot read the annotations of A: name 'Missing' is not defined", id="unknown annotation"),
         pytest.param(
             (MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n")
             + (MARK % ", status=False, plural='as'" + "class B:\n    metadata: ObjectMeta\n"),
@@ -129,11 +106,8 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
             "invalid storage versions of A (v1, v2): set storage=False in all but one",
             id="two storage versions",
         ),
-        pytest.param(
-            MARK % ", status=False, storage=False" + "class A:\n    metadata: ObjectMeta\n",
-            "invalid storage versions of A (none)",
-            id="no storage version",
-        ),
+        pytest.param(MARK % ", status=False, storage=False" + "class A:\n    metadata: ObjectMeta\n",
+                     "invalid storage versions of A (none)", id="no storage version"),
         pytest.param(
             MARK % ", status=False, scale=ScaleSubresource('.spec.replicas', '.x')"
             + "class A:\n    metadata: ObjectMeta\n",
@@ -141,7 +115,7 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
             id="path to nowhere",
         ),
     ],
-)
+)  # fmt: skip
 def test_problem_is_reported_with_its_fix(tmp_path: Path, text: str, expected: str) -> None:
     assert expected in error_output(tmp_path, text)
 

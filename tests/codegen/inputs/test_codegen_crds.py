@@ -64,12 +64,9 @@ def definition(schema: Any, **names: Any) -> dict[str, Any]:
     """Return a CRD of one version with this schema; `names` override fields of its spec."""
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     spec = {
-        "group": "g.example.com",
-        "names": {"kind": "Thing", "plural": "things", **names.pop("names", {})},
-        "scope": "Namespaced",
-        "versions": [{**version, **names.pop("version", {})}],
-        **names,
-    }
+        "group": "g.example.com", "names": {"kind": "Thing", "plural": "things", **names.pop("names", {})},
+        "scope": "Namespaced", "versions": [{**version, **names.pop("version", {})}], **names,
+    }  # fmt: skip
     return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
 
 

@@ -375,10 +375,7 @@ def test_folders_of_manifests_have_only_objects_that_kubectl_applies(tmp_path: P
     kinds = {path.parent.name: set[str]() for path in tmp_path.rglob("*.yaml")}
     for path in tmp_path.rglob("*.yaml"):
         kinds[path.parent.name] |= {str(each["apiVersion"]).partition("/")[0] for each in documents(path)}
-    assert kinds == {
-        "crd": {"apiextensions.k8s.io"},
-        "rbac": {"rbac.authorization.k8s.io"},
-    }
+    assert kinds == {"crd": {"apiextensions.k8s.io"}, "rbac": {"rbac.authorization.k8s.io"}}
 
 
 def test_handwritten_kustomization_is_kept(tmp_path: Path, monkeypatch: Any) -> None:

@@ -30,13 +30,9 @@ class Replica:
 
     def __init__(self, folder: Path, kubeconfig: Path, temporary_namespace: str, identity: str) -> None:
         command = [
-            sys.executable,
-            str(PROGRAM),
-            str(kubeconfig),
-            temporary_namespace,
-            identity,
+            sys.executable, str(PROGRAM), str(kubeconfig), temporary_namespace, identity,
             *map(str, (LEASE, RENEW, RETRY)),
-        ]
+        ]  # fmt: skip
         self.child = Child(command, folder / f"{identity}.out")
 
     def wait_for(self, line: str) -> float:

@@ -41,11 +41,6 @@ def writes(trail: Path) -> Iterator[Write]:
         if 200 <= event["responseStatus"]["code"] < 300:
             what = event["objectRef"]
             yield Write(
-                event["stageTimestamp"],
-                event["user"]["username"],
-                event["verb"],
-                what["resource"],
-                what.get("subresource", ""),
-                what.get("namespace", ""),
-                what.get("name", ""),
-            )
+                event["stageTimestamp"], event["user"]["username"], event["verb"], what["resource"],
+                what.get("subresource", ""), what.get("namespace", ""), what.get("name", ""),
+            )  # fmt: skip

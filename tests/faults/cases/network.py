@@ -189,26 +189,14 @@ _injected(
 )
 
 
-@strikes(
-    many=CASES,
-    name="Frames split at every byte",
-    does="puts them together",
-    itself=True,
-    within=MACHINE,
-)
+@strikes(many=CASES, name="Frames split at every byte", does="puts them together", itself=True, within=MACHINE)
 def split(rig: Rig) -> Iterator[None]:
     rig.proxy.set(Mood(piece=1))
     yield
     rig.proxy.heal()
 
 
-@strikes(
-    many=CASES,
-    name="Slow answers: each 0.3 s late",
-    does="waits",
-    itself=True,
-    within=6 * 0.3 + MACHINE,
-)
+@strikes(many=CASES, name="Slow answers: each 0.3 s late", does="waits", itself=True, within=6 * 0.3 + MACHINE)
 def slow(rig: Rig) -> Iterator[None]:
     rig.proxy.set(Mood(delay=0.3))
     yield

@@ -88,9 +88,7 @@ _forgotten(
 
 
 @strikes(
-    many=CASES,
-    name="A cable that comes and goes, ten times, each 0.2 s",
-    does="nothing: TCP sends again what was lost",
+    many=CASES, name="A cable that comes and goes, ten times, each 0.2 s", does="nothing: TCP sends again what was lost"
 )
 def flapping(rig: Rig) -> Iterator[None]:
     never = threading.Event()
@@ -103,18 +101,8 @@ def flapping(rig: Rig) -> Iterator[None]:
     yield
 
 
-_forgotten(
-    SLOW,
-    "Connections forgotten by a router (NAT), with the defaults",
-    prepare=patient,
-    within=DEAD_PEER,
-)
-_lost(
-    SLOW,
-    "Packets lost, both ways, with the defaults: missed within 90 s",
-    prepare=patient,
-    shows_within=DEAD_PEER,
-)
+_forgotten(SLOW, "Connections forgotten by a router (NAT), with the defaults", prepare=patient, within=DEAD_PEER)
+_lost(SLOW, "Packets lost, both ways, with the defaults: missed within 90 s", prepare=patient, shows_within=DEAD_PEER)
 NEAR = Case(
     name="Black-holed watch, with the defaults: the server's machine lives, and the watch is silent",
     does="ends it and watches again, from the last version",

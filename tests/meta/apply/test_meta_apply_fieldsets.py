@@ -66,15 +66,8 @@ def test_paths_come_in_the_order_of_conflicts() -> None:
         "f:l": {'k:{"p":80}': {".": {}, "f:p": {}}, 'k:{"p":9}': {}, 'k:{"p":"x"}': {}, 'v:"s"': {}, "v:3": {}},
     }
     assert [show(path) for path in paths(fields)] == [
-        ".b",
-        ".a.x",
-        ".l[p=9]",
-        ".l[p=80]",
-        '.l[p="x"]',
-        ".l[=3]",
-        '.l[="s"]',
-        ".l[p=80].p",
-    ]
+        ".b", ".a.x", ".l[p=9]", ".l[p=80]", '.l[p="x"]', ".l[=3]", '.l[="s"]', ".l[p=80].p",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -33,15 +33,9 @@ FULL = Spec("d", 3, (Port(1, "a"),), [Port(2)], Port(3), {"x": Port(4)}, {"k": "
 
 def test_wire_names_are_camel_case_and_nested_classes_have_wire_types() -> None:
     assert msgspec.json.decode(msgspec.json.encode(to_wire(FULL))) == {
-        "deploymentName": "d",
-        "replicas": 3,
-        "ports": [{"hostPort": 1, "name": "a"}],
-        "portList": [{"hostPort": 2}],
-        "first": {"hostPort": 3},
-        "named": {"x": {"hostPort": 4}},
-        "tags": {"k": "v"},
-        "fallback": {"hostPort": 5},
-    }
+        "deploymentName": "d", "replicas": 3, "ports": [{"hostPort": 1, "name": "a"}], "portList": [{"hostPort": 2}],
+        "first": {"hostPort": 3}, "named": {"x": {"hostPort": 4}}, "tags": {"k": "v"}, "fallback": {"hostPort": 5},
+    }  # fmt: skip
 
 
 def test_wire_type_converts_back_to_the_class() -> None:

@@ -31,22 +31,14 @@ def patch(raw: dict[str, Any], **spec: Any) -> list[tuple[Any, ...]]:
         pytest.param(home(heated=False), {"heated": True}, [("replace", "/spec/heated", True)], id="back to default"),
         pytest.param(home(), {"heated": True}, [], id="a default that the class has already"),
         pytest.param(home(), {"heated": False}, [("add", "/spec/heated", False)], id="no default any more"),
-        pytest.param(
-            home(garden={"trees": 0, "flowers": ["rose"]}),
-            {"garden": None},
-            [("remove", "/spec/garden")],
-            id="gone with its defaults",
-        ),
-        pytest.param(
-            home(),
-            {"garden": Garden(flowers=("rose",))},
-            [("add", "/spec/garden", {"flowers": ["rose"]})],
-            id="new, without defaults",
-        ),
+        pytest.param(home(garden={"trees": 0, "flowers": ["rose"]}), {"garden": None}, [("remove", "/spec/garden")],
+                     id="gone with its defaults"),
+        pytest.param(home(), {"garden": Garden(flowers=("rose",))}, [("add", "/spec/garden", {"flowers": ["rose"]})],
+                     id="new, without defaults"),
         pytest.param(home(), {"labels": {"a": "b"}}, [("add", "/spec/labels", {"a": "b"})], id="a map"),
         pytest.param(home(labels={"a": "b"}), {"labels": {}}, [("remove", "/spec/labels")], id="an emptied map"),
     ],
-)
+)  # fmt: skip
 def test_only_what_changed_is_changed(raw: Any, spec: Any, expected: list[Any]) -> None:
     assert patch(raw, **spec) == expected
 

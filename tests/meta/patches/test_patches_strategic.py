@@ -44,26 +44,16 @@ def finalizers(*items: Any, **more: Any) -> Object:
 @pytest.mark.parametrize(
     ("target", "patch", "expected"),
     [
-        pytest.param(
-            containers({"name": "a", "image": "1"}, {"name": "b"}), containers({"name": "a", "image": "2"}),
-            containers({"name": "a", "image": "2"}, {"name": "b"}), id="items merge by key",
-        ),
-        pytest.param(
-            containers(*named("a", "b", "a")), containers(*deleted("a")), containers(*named("b")),
-            id="all items of a name are deleted",
-        ),
-        pytest.param(
-            containers(*named("a")), containers({"$patch": "replace"}, *named("b")), containers(*named("b")),
-            id="a list is replaced",
-        ),
-        pytest.param(
-            containers(*named("a", "b")), containers({"name": "a", "$patch": "replace"}, *named("c")),
-            containers(*named("c")), id="a replacing item is not kept",
-        ),
-        pytest.param(
-            containers(*named("a", "b")), containers(*named("b", image="2"), *deleted("b")),
-            containers(*named("b", image="2"), *named("a")), id="deletions come before items",
-        ),
+        pytest.param(containers({"name": "a", "image": "1"}, {"name": "b"}), containers({"name": "a", "image": "2"}),
+                     containers({"name": "a", "image": "2"}, {"name": "b"}), id="items merge by key"),
+        pytest.param(containers(*named("a", "b", "a")), containers(*deleted("a")), containers(*named("b")),
+                     id="all items of a name are deleted"),
+        pytest.param(containers(*named("a")), containers({"$patch": "replace"}, *named("b")), containers(*named("b")),
+                     id="a list is replaced"),
+        pytest.param(containers(*named("a", "b")), containers({"name": "a", "$patch": "replace"}, *named("c")),
+                     containers(*named("c")), id="a replacing item is not kept"),
+        pytest.param(containers(*named("a", "b")), containers(*named("b", image="2"), *deleted("b")),
+                     containers(*named("b", image="2"), *named("a")), id="deletions come before items"),
         pytest.param({"args": ["x"]}, {"args": ["y"]}, {"args": ["y"]}, id="other lists are replaced"),
         pytest.param({"args": []}, {"args": deleted("a")}, {"args": deleted("a")}, id="directives in them are values"),
         pytest.param(finalizers("x", "z"), finalizers("y", "x"), finalizers("y", "x", "z"), id="sets are joined"),

@@ -278,18 +278,12 @@ INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
     [
         pytest.param(headers(900), headers(1000), id="header lines"),
         pytest.param(INTERIM * 5 + headers(0), INTERIM * 6 + headers(0), id="interim replies"),
-        pytest.param(
-            CHUNKED + b"1;" + b"x" * 16_000 + b"\r\na\r\n0\r\n\r\n",
-            CHUNKED + (b"1;" + b"x" * 9_000 + b"\r\na\r\n") * 2 + b"0\r\n\r\n",
-            id="chunk extensions",
-        ),
-        pytest.param(
-            CHUNKED + b"0\r\n" + b"a: b\r\n" * 40_000 + b"\r\n",
-            CHUNKED + b"0\r\n" + b"a: b\r\n" * 70_000 + b"\r\n",
-            id="trailers",
-        ),
+        pytest.param(CHUNKED + b"1;" + b"x" * 16_000 + b"\r\na\r\n0\r\n\r\n",
+                     CHUNKED + (b"1;" + b"x" * 9_000 + b"\r\na\r\n") * 2 + b"0\r\n\r\n", id="chunk extensions"),
+        pytest.param(CHUNKED + b"0\r\n" + b"a: b\r\n" * 40_000 + b"\r\n",
+                     CHUNKED + b"0\r\n" + b"a: b\r\n" * 70_000 + b"\r\n", id="trailers"),
     ],
-)
+)  # fmt: skip
 def test_everything_besides_the_body_is_limited(most: bytes, more: bytes) -> None:
     assert whole(most)[0] == 200
     with pytest.raises(ProtocolError, match=r"more than|too much|no end"):

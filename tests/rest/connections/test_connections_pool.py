@@ -97,9 +97,7 @@ def test_a_get_on_a_new_connection_is_not_sent_twice() -> None:
         pytest.param(CLOSE, "closed the connection before it responded", id="closed"),
         pytest.param(RESET, "closed the connection before it responded", id="reset"),
         pytest.param(
-            b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
-            r"no data from .* for 0\.2 s",
-            id="half a body",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", r"no data from .* for 0\.2 s", id="half a body"
         ),
         pytest.param(b"nonsense\r\n\r\n", "did not respond with HTTP/1.1", id="nonsense"),
     ],
