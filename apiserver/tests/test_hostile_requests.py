@@ -19,16 +19,16 @@ def with_rule(rule: str) -> dict[str, Any]:
     [f"{'(' * 200}true{')' * 200}", " && ".join(["true"] * 2000), " || ".join(["self.a == 'x'"] * 500)],
     ids=["nested", "conjunction", "disjunction"],
 )
-def test_a_long_expression_is_accepted(rule: str) -> None:
+def test_long_expression_is_accepted(rule: str) -> None:
     Kube().ok("POST", DEFINITIONS, with_rule(rule))
 
 
 @pytest.mark.parametrize("rule", [f"{'(' * 300}true{')' * 300}", f"self{'.a' * 3000} == 1"], ids=["nested", "members"])
-def test_an_expression_that_is_nested_too_deep_is_invalid(rule: str) -> None:
+def test_expression_that_is_nested_too_deep_is_invalid(rule: str) -> None:
     Kube().refused(422, "POST", DEFINITIONS, with_rule(rule))
 
 
-def test_a_list_from_the_cache_has_no_pages() -> None:
+def test_list_from_the_cache_has_no_pages() -> None:
     kube = Kube()
     for name in "abc":
         kube.ok("POST", FOOS, foo(name))
@@ -36,7 +36,7 @@ def test_a_list_from_the_cache_has_no_pages() -> None:
     assert len(kube.ok("GET", f"{FOOS}?limit=1")["items"]) == 1
 
 
-def test_an_object_that_is_larger_than_etcd_accepts_is_not_stored() -> None:
+def test_object_that_is_larger_than_etcd_accepts_is_not_stored() -> None:
     kube = Kube()
     ports = [{"name": f"port-{number}-{'x' * 100}", "port": 1} for number in range(13_000)]
     failure = kube.refused(500, "POST", FOOS, foo("big", ports=ports))

@@ -84,7 +84,7 @@ def test_cells_are_those_of_a_real_server(path: str, kind: str, value: Any, cell
     assert json.dumps(table["rows"][0]["cells"][1]) == json.dumps(cell)
 
 
-def test_a_kind_whose_column_has_an_invalid_path_has_the_default_columns() -> None:
+def test_kind_whose_column_has_an_invalid_path_has_the_default_columns() -> None:
     column = {"name": "C", "type": "string", "jsonPath": ".spec...hosts"}
     kube = bars({"type": "object"}, additionalPrinterColumns=[column])
     table = kube.ok("GET", BARS, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
@@ -102,7 +102,7 @@ def test_json_in_annotations_and_managed_fields_is_escaped_as_by_go() -> None:
     assert list(entry["fieldsV1"]["f:spec"]["f:ports"]) == ['k:{"name":"a\\u003cb"}']
 
 
-def test_an_apply_whose_only_change_is_an_ignored_status_sets_the_time() -> None:
+def test_apply_whose_only_change_is_an_ignored_status_sets_the_time() -> None:
     kube = Kube()
     kube.ok("PATCH", f"{FOOS}/a?fieldManager=first", foo("a"), APPLY)
     config = {**foo("a"), "status": {"availableReplicas": 7}}
@@ -111,7 +111,7 @@ def test_an_apply_whose_only_change_is_an_ignored_status_sets_the_time() -> None
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_a_status_that_a_write_of_the_main_resource_ignores_is_decoded_all_the_same(method: str) -> None:
+def test_status_that_a_write_of_the_main_resource_ignores_is_decoded_all_the_same(method: str) -> None:
     kube = Kube()
     stored = kube.ok("POST", FOOS, foo("a"))
     body = {**stored, "status": {"unknown": 1}} if method == "PUT" else {"status": {"unknown": 1}}
@@ -121,13 +121,13 @@ def test_a_status_that_a_write_of_the_main_resource_ignores_is_decoded_all_the_s
     kube.refused(400 if method == "PUT" else 422, method, f"{FOOS}/a?fieldValidation=Strict", body, kind)
 
 
-def test_a_put_of_an_unknown_field_is_rejected_before_its_missing_version() -> None:
+def test_put_of_an_unknown_field_is_rejected_before_its_missing_version() -> None:
     kube = Kube()
     kube.ok("POST", FOOS, foo("a"))
     kube.refused(400, "PUT", f"{FOOS}/a?fieldValidation=Strict", foo("a", unknown=1))
 
 
-def test_an_object_with_a_version_is_validated_before_its_creation_fails() -> None:
+def test_object_with_a_version_is_validated_before_its_creation_fails() -> None:
     kube, body = Kube(), foo("a", replicas=99)
     body["metadata"]["resourceVersion"] = "5"
     kube.refused(422, "POST", FOOS, body)
@@ -136,7 +136,7 @@ def test_an_object_with_a_version_is_validated_before_its_creation_fails() -> No
 
 
 @pytest.mark.parametrize("kind", ["kubernetes.io/dockerconfigjson2", "kubernetes.io/dockerconfigjson "])
-def test_a_secret_of_an_unknown_docker_type_is_created(kind: str) -> None:
+def test_secret_of_an_unknown_docker_type_is_created(kind: str) -> None:
     Kube().ok("POST", "/api/v1/namespaces/default/secrets", {"metadata": {"name": "a"}, "type": kind})
 
 
@@ -152,7 +152,7 @@ def test_a_secret_of_an_unknown_docker_type_is_created(kind: str) -> None:
         ("/api/v1/namespaces/default/serviceaccounts/s/token", []),
     ],
 )
-def test_a_mistyped_object_that_is_not_stored_is_a_bad_request(path: str, body: Any) -> None:
+def test_mistyped_object_that_is_not_stored_is_a_bad_request(path: str, body: Any) -> None:
     kube = Kube()
     kube.ok("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "s"}})
     kube.refused(400, "POST", path, body)
@@ -201,7 +201,7 @@ def test_pull_policy_follows_from_the_tag_of_a_valid_image(image: str, policy: s
          {"spec": {"rules": [{"http": {"paths": [{"path": "/", "pathType": ""}]}}]}}),
     ],
 )  # fmt: skip
-def test_an_empty_choice_that_is_present_is_not_supported(path: str, body: Object) -> None:
+def test_empty_choice_that_is_present_is_not_supported(path: str, body: Object) -> None:
     message = Kube().refused(422, "POST", f"/apis/{path}", {"metadata": {"name": "a"}, **body})
     assert "Unsupported value" in message["message"]
 
@@ -213,7 +213,7 @@ def owned(obj: Object) -> Object:
     return fields
 
 
-def test_a_list_that_is_sent_empty_has_an_owner_and_is_stored_as_none() -> None:
+def test_list_that_is_sent_empty_has_an_owner_and_is_stored_as_none() -> None:
     kube = Kube()
     role = kube.ok("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", {**NAMED, "rules": []})
     assert (role["rules"], owned(role)) == (None, {"f:rules": {}})
@@ -236,7 +236,7 @@ def test_bytes_may_be_a_list_of_numbers(value: list[Any], encoded: str | None) -
 
 
 @pytest.mark.parametrize("labels", [None, {"mine": "x"}])
-def test_a_job_without_labels_has_all_labels_of_its_pods(labels: Object | None) -> None:
+def test_job_without_labels_has_all_labels_of_its_pods(labels: Object | None) -> None:
     template = {"metadata": {"labels": {"app": "a"}}, "spec": {"restartPolicy": "Never", "containers": [CONTAINER]}}
     body = {"metadata": {"name": "a", **({"labels": labels} if labels else {})}, "spec": {"template": template}}
     job = Kube().ok("POST", "/apis/batch/v1/namespaces/default/jobs", body)
@@ -246,7 +246,7 @@ def test_a_job_without_labels_has_all_labels_of_its_pods(labels: Object | None) 
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
-def test_an_autoscaler_has_no_annotations_of_what_has_fields(version: str) -> None:
+def test_autoscaler_has_no_annotations_of_what_has_fields(version: str) -> None:
     prefix = "autoscaling.alpha.kubernetes.io/"
     annotations = {f"{prefix}conditions": "[]", f"{prefix}current-metrics": "[]", "mine": "x"}
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}
@@ -264,7 +264,7 @@ def test_an_autoscaler_has_no_annotations_of_what_has_fields(version: str) -> No
         ({"behavior": '{"scaleDown":{"stabilizationWindowSeconds":7}}', "other": "x"}, {"behavior", "other"}),
     ],
 )
-def test_an_autoscaler_of_the_old_version_keeps_annotations_with_content(
+def test_autoscaler_of_the_old_version_keeps_annotations_with_content(
     annotations: dict[str, str], remaining: set[str]
 ) -> None:
     prefix = "autoscaling.alpha.kubernetes.io/"
@@ -276,7 +276,7 @@ def test_an_autoscaler_of_the_old_version_keeps_annotations_with_content(
 
 
 @pytest.mark.parametrize(("sent", "stored"), [(None, "1"), ("7", "7"), ("-3", "1"), ("x", None)])
-def test_a_daemon_set_counts_its_templates_from_the_number_that_is_sent(sent: str | None, stored: str | None) -> None:
+def test_daemon_set_counts_its_templates_from_the_number_that_is_sent(sent: str | None, stored: str | None) -> None:
     path, name = "/apis/apps/v1/namespaces/default/daemonsets", "deprecated.daemonset.template.generation"
     template = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [CONTAINER]}}
     spec = {"selector": {"matchLabels": {"app": "a"}}, "template": template}
@@ -320,7 +320,7 @@ def test_json_that_is_no_yaml_cannot_be_applied(text: str, reason: str) -> None:
     kube.ok("POST", CONFIG_MAPS, body)
 
 
-def test_a_backslash_before_what_looks_like_an_escape_is_applied() -> None:
+def test_backslash_before_what_looks_like_an_escape_is_applied() -> None:
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "\\ud83d \U0001f44b"}}
     assert Kube().ok(
         "PATCH", f"{CONFIG_MAPS}/a?fieldManager=me", json.dumps(config, ensure_ascii=False).encode(), APPLY

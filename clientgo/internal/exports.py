@@ -8,7 +8,7 @@ With `on_demand` each name imports its module on first use, so that one module d
         __getattr__ = on_demand(__name__, {"lister": "Lister"})
 
 Type checkers and editors read the imports, Python calls `__getattr__` (PEP 562). A name must not be that of a module of
-its package, which an import would put in its place; tests/internal/test_internal_exports.py compares the two lists.
+its package, which an import would put in its place; tests/internal/test_exports.py compares the two lists.
 """
 
 import importlib

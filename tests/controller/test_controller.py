@@ -172,7 +172,7 @@ def test_write_is_not_repeated_while_the_cache_is_behind() -> None:
     assert fixture.foos.writes == []
 
 
-def test_a_deployment_that_vanished_is_created_again_at_once() -> None:
+def test_deployment_that_vanished_is_created_again_at_once() -> None:
     foo = new_foo()
     fixture = Fixture(foo)
     fixture.controller.sync(KEY)
@@ -229,7 +229,7 @@ def test_nothing_is_created_or_deleted_for_a_name_that_is_no_longer_in_the_spec(
     assert fixture.kube.writes == []
 
 
-def test_a_deployment_that_the_foo_does_not_control_is_never_deleted() -> None:
+def test_deployment_that_the_foo_does_not_control_is_never_deleted() -> None:
     other = new_foo(deployment="other")
     foreign = deployment_of(replace(other, metadata=changed(other.metadata, uid="another")))
     fixture = Fixture(new_foo(), deployments=(foreign,))
@@ -238,7 +238,7 @@ def test_a_deployment_that_the_foo_does_not_control_is_never_deleted() -> None:
 
 
 @pytest.mark.parametrize("collected", [True, False])
-def test_a_foo_that_is_being_deleted_is_left_to_the_garbage_collector(collected: bool) -> None:
+def test_foo_that_is_being_deleted_is_left_to_the_garbage_collector(collected: bool) -> None:
     foo = new_foo(replicas=2)
     leaving = replace(foo, metadata=changed(foo.metadata, deletion_timestamp=datetime(2026, 1, 1, tzinfo=UTC)))
     fixture = Fixture(leaving, deployments=() if collected else (deployment_of(new_foo(replicas=1)),))

@@ -166,7 +166,7 @@ def test_kubectl_tells_who_one_is_and_what_one_may_do(workspace: Workspace, tmp_
 @pytest.mark.e2e
 @pytest.mark.skipif(importlib.util.find_spec("kopf") is None, reason="kopf is not installed: pip install kopf")
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_a_kopf_operator_handles_creation_update_and_deletion(workspace: Workspace, tmp_path: Path) -> None:
+def test_kopf_operator_handles_creation_update_and_deletion(workspace: Workspace, tmp_path: Path) -> None:
     program, log = tmp_path / "operator.py", tmp_path / "operator.log"
     program.write_text(OPERATOR, encoding="utf-8")
     command = [sys.executable, "-m", "kopf", "run", "--standalone", "-n", workspace.namespace, str(program)]

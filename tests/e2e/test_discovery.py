@@ -18,7 +18,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.mark.feature("A-07", "A-17")
 @pytest.mark.requires("a cluster of its own")
-def test_a_kind_is_found_from_the_moment_its_definition_is_there() -> None:
+def test_kind_is_found_from_the_moment_its_definition_is_there() -> None:
     with Environment() as config, closing(RESTClient(config)) as client:
         clientset = DynamicClientset(client)
         assert clientset.discovery.version().major == "1"

@@ -49,7 +49,7 @@ def test_embedded_needs_no_cluster_and_reaches_a_synced_foo(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_gracefully(number: int, kubeconfig: Path, tmp_path: Path) -> None:
+def test_signal_ends_it_gracefully(number: int, kubeconfig: Path, tmp_path: Path) -> None:
     program = Program([f"--kubeconfig={kubeconfig}"], tmp_path)
     program.wait_for("starting workers")
     began = SYSTEM_CLOCK.now()
@@ -60,7 +60,7 @@ def test_a_signal_ends_it_gracefully(number: int, kubeconfig: Path, tmp_path: Pa
     assert "Traceback" not in output
 
 
-def test_a_server_that_never_answers_does_not_delay_the_stop(tmp_path: Path) -> None:
+def test_server_that_never_answers_does_not_delay_the_stop(tmp_path: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -89,7 +89,7 @@ def test_no_configuration_is_one_sentence(tmp_path: Path) -> None:
         pytest.param("kind: Config\n", ["--context=other"], "other", id="unknown context"),
     ],
 )
-def test_an_unusable_kubeconfig_is_one_sentence(text: str | None, flags: list[str], words: str, tmp_path: Path) -> None:
+def test_unusable_kubeconfig_is_one_sentence(text: str | None, flags: list[str], words: str, tmp_path: Path) -> None:
     path = tmp_path / "config"
     if text is not None:
         path.write_text(text, encoding="utf-8")
@@ -101,7 +101,7 @@ def test_an_unusable_kubeconfig_is_one_sentence(text: str | None, flags: list[st
 
 
 @pytest.mark.requires("a known port")
-def test_an_unreachable_server_is_logged_once_and_retried(tmp_path: Path) -> None:
+def test_unreachable_server_is_logged_once_and_retried(tmp_path: Path) -> None:
     port = free_port()
     environment = Environment(
         crd_paths=[ROOT / "artifacts" / "crd"], server=server_from(bundled=BundledServer(port=port))
@@ -117,7 +117,7 @@ def test_an_unreachable_server_is_logged_once_and_retried(tmp_path: Path) -> Non
 
 
 @pytest.mark.requires("a cluster of its own")
-def test_a_missing_crd_is_logged_once_and_retried(tmp_path: Path) -> None:
+def test_missing_crd_is_logged_once_and_retried(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     with Environment(server=server_from(bundled=BundledServer(kubeconfig=path))) as config:
         program = Program([f"--kubeconfig={path}"], tmp_path)

@@ -152,7 +152,7 @@ class ColouredFoo:
 
 
 @pytest.mark.feature("B-CR-04", "C-38")
-def test_an_unknown_field_is_rejected_warned_about_or_dropped(config: Config, caplog: pytest.LogCaptureFixture) -> None:
+def test_unknown_field_is_rejected_warned_about_or_dropped(config: Config, caplog: pytest.LogCaptureFixture) -> None:
     manager = Manager(config, options=Options(name="fields", field_validation="Strict"))
     with namespace(config, "fields") as space, running(manager):
         foo = ColouredFoo(ObjectMeta(name="a", namespace=space), ColouredSpec("d", "blue"))
@@ -171,7 +171,7 @@ def logs_field(caplog: pytest.LogCaptureFixture, client: Client, foo: ColouredFo
 
 
 @pytest.mark.feature("B-CR-15")
-def test_an_object_goes_once_every_finalizer_has_cleaned_up(config: Config) -> None:
+def test_object_goes_once_every_finalizer_has_cleaned_up(config: Config) -> None:
     order = list[str]()
     with namespace(config, "finalizers") as space:
         cache = CacheOptions(namespaces=(space,))  # the finalizers are not for other Foos of the cluster

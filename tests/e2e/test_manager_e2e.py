@@ -163,7 +163,7 @@ def example(kubeconfig: Path, output: Path) -> Child:
 
 @pytest.mark.feature("A-14")
 @pytest.mark.feature("B-CR-02")
-def test_a_manager_that_leads_says_so_in_a_lease_of_its_own_namespace_and_gives_it_up() -> None:
+def test_manager_that_leads_says_so_in_a_lease_of_its_own_namespace_and_gives_it_up() -> None:
     with (
         Environment(crd_paths=[CRDS]) as config,
         namespace(config, "lease") as space,
@@ -185,7 +185,7 @@ def test_a_manager_that_leads_says_so_in_a_lease_of_its_own_namespace_and_gives_
         assert [message for message in messages if message.endswith("became leader")]
 
 
-def test_a_manager_stops_long_before_its_time_is_up() -> None:
+def test_manager_stops_long_before_its_time_is_up() -> None:
     with closing(ManagedCluster()) as cluster:
         cluster.start()
         cluster.create_foo("a")

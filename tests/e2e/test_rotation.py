@@ -87,7 +87,7 @@ def pod(tmp_path: Path) -> Iterator[Pod]:
         built.end()
 
 
-def test_a_rotated_service_account_token_is_picked_up(pod: Pod) -> None:
+def test_rotated_service_account_token_is_picked_up(pod: Pod) -> None:
     account = authenticated("controller", MASTERS)
     pod.server.add_user("a-first-token", account)
     pod.start(token_file=pod.file("token", "a-first-token"))
@@ -98,7 +98,7 @@ def test_a_rotated_service_account_token_is_picked_up(pod: Pod) -> None:
     pod.syncs_another_foo()
 
 
-def test_a_renewed_client_certificate_is_picked_up(pod: Pod) -> None:
+def test_renewed_client_certificate_is_picked_up(pod: Pod) -> None:
     certificate, key = pod.server.client_certificate("first", MASTERS)
     pod.start(
         client_certificate_file=pod.file("tls.crt", certificate.decode()),
@@ -115,7 +115,7 @@ def test_a_renewed_client_certificate_is_picked_up(pod: Pod) -> None:
     assert [user for user, _ in groupby(writers)] == ["first", "second"]
 
 
-def test_a_replaced_authority_is_picked_up(pod: Pod) -> None:
+def test_replaced_authority_is_picked_up(pod: Pod) -> None:
     """New connections are rejected until the file has the new authority, and succeed afterwards."""
     pod.server.add_user("an-only-token", authenticated("controller", MASTERS))
     pod.start(token="an-only-token")

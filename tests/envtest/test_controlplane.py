@@ -145,7 +145,7 @@ def test_audit_log_admission_plugin_and_further_flags_reach_the_api_server(tmp_p
 
 
 @pytest.mark.parametrize("name", ["etcd", "kube-apiserver"])
-def test_a_program_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
+def test_program_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
     environ = programs(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(ConfigError, match=f"no program {name} in "):
@@ -188,7 +188,7 @@ def test_invalid_time_limit_is_rejected(tmp_path: Path) -> None:
 
 
 @pytest.mark.feature("B-CR-13")
-def test_an_existing_cluster_comes_first_and_bundled_before_everything(tmp_path: Path) -> None:
+def test_existing_cluster_comes_first_and_bundled_before_everything(tmp_path: Path) -> None:
     environ = programs(tmp_path)
     assert Environment(server=server_from(environ)).kind == "control plane"
     assert Environment(server=server_from({**environ, "USE_EXISTING_CLUSTER": "true"})).kind == "existing cluster"

@@ -45,7 +45,7 @@ def test_added_user_is_limited_by_roles() -> None:
         ask(environment.add_user("root", "system:masters"), "/api/v1/namespaces")
 
 
-def test_a_client_certificate_tells_name_and_groups() -> None:
+def test_client_certificate_tells_name_and_groups() -> None:
     with ApiServer(tls=True, anonymous=False, authorization="RBAC") as server:
         assert server.ca is not None
         certificate, key = server.client_certificate("carol", "system:masters")

@@ -196,7 +196,7 @@ def test_environment_that_fails_to_start_restores_an_existing_cluster(cluster: R
     assert stored(cluster, CRD_PATH)["spec"]["conversion"] == {"strategy": "None"}
 
 
-def test_a_certificate_is_renewed_under_the_same_authority(manifests: Path) -> None:
+def test_certificate_is_renewed_under_the_same_authority(manifests: Path) -> None:
     with closing(WebhookInstall([manifests], host="::1", port=1)) as install:
         before, authority = (install.cert_dir / "tls.crt").read_bytes(), install.ca
         install.renew()

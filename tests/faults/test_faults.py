@@ -36,7 +36,7 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "reports" / "reliability.m
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=str(case), marks=() if str(case) in SMOKE else pytest.mark.slow) for case in CASES]
 )
-def test_a_fault_heals_and_nothing_is_lost(
+def test_fault_heals_and_nothing_is_lost(
     case: Case,
     record: Callable[[Row], None],
     tmp_path: Path,
@@ -50,11 +50,11 @@ def test_a_fault_heals_and_nothing_is_lost(
 
 
 @pytest.mark.e2e
-def test_a_leader_that_was_frozen_past_its_lease_writes_nothing(record: Callable[[Row], None], tmp_path: Path) -> None:
+def test_leader_that_was_frozen_past_its_lease_writes_nothing(record: Callable[[Row], None], tmp_path: Path) -> None:
     record(frozen_leader(tmp_path))
 
 
-def test_a_list_whose_next_page_has_expired_is_complete(record: Callable[[Row], None]) -> None:
+def test_list_whose_next_page_has_expired_is_complete(record: Callable[[Row], None]) -> None:
     record(expired_page())
 
 

@@ -144,7 +144,7 @@ def test_leader_election_requires_an_id() -> None:
         LeaderElectionOptions(id="")
 
 
-def test_a_stage_waits_until_the_one_before_is_ready() -> None:
+def test_stage_waits_until_the_one_before_is_ready() -> None:
     manager, notes = manager_of(fake()), list[str]()
     slow = Part("webhooks", notes, "webhooks")
     slow.ready = threading.Event()
@@ -175,7 +175,7 @@ def test_manager_stopped_before_its_start_ends(election: LeaderElectionOptions |
     manager.run(stop)
 
 
-def test_a_manager_is_not_ready_before_it_runs() -> None:
+def test_manager_is_not_ready_before_it_runs() -> None:
     manager = manager_of(fake())
     with pytest.raises(Unhealthy, match="not started yet"):
         manager._diagnostics.ready["shutdown"]()
@@ -207,7 +207,7 @@ def test_unlimited_grace_period_waits_until_the_end() -> None:
         release.set()
 
 
-def test_a_fake_clientset_stands_in_for_a_cluster() -> None:
+def test_fake_clientset_stands_in_for_a_cluster() -> None:
     clientset = FakeClientset(new_foo())
     manager = Manager(clientset)
     with running(manager):

@@ -148,7 +148,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_found(name: str) -> None:
+def test_mistake_is_found(name: str) -> None:
     module, old, new = MISTAKES[name]
     wrong, rng = Copies(ELECTION, {module: (old, new)}), Random(2)
 

@@ -125,7 +125,7 @@ def test_two_never_may_work_at_one_moment_whatever_is_answered(runs: int) -> Non
     assert sum(map(bool, led)) > runs / 2  # most of the time one led
 
 
-def test_an_older_lease_that_counts_as_a_renewal_is_found() -> None:
+def test_older_lease_that_counts_as_a_renewal_is_found() -> None:
     check = "if (record.holder_identity, record.renew_time) == (written.holder_identity, written.renew_time):"
     wrong = Copies(MODULES, {"lock": (check, "if True:")})
 

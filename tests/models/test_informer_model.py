@@ -150,7 +150,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_found(name: str) -> None:
+def test_mistake_is_found(name: str) -> None:
     module, old, new = MISTAKES[name]
     wrong = Copies(CACHE, {module: (old, new)})
     rng = Random(1)

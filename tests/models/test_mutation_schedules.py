@@ -317,7 +317,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
+def test_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
     program, module, edit = MUTANTS[name]
     wrong = program(Copies(MODULES, {module: edit}))
     with pytest.raises(Failed) as error:

@@ -15,11 +15,11 @@ NOT_PUBLIC = ("aio", "rest/connections", "streams/websockets.py",
               "typed/create.py", "cache/state.py", "manager/runnables.py")  # fmt: skip
 """Internal steps of functions in the table."""
 
-JOIN = "tests/stop/test_stop_lifecycle.py::test_thread_that_does_not_end_is_named"
-STREAMS = "tests/streams/test_streams_deadlines.py::test_function_ends_by_its_timeout"
+JOIN = "tests/stop/test_lifecycle.py::test_thread_that_does_not_end_is_named"
+STREAMS = "tests/streams/test_deadlines.py::test_function_ends_by_its_timeout"
 
 HELD_BY = {
-    "RESTClient.do": "tests/rest/test_rest_deadlines.py::test_body_that_arrives_slowly_ends_at_the_deadline",
+    "RESTClient.do": "tests/rest/test_deadlines.py::test_body_that_arrives_slowly_ends_at_the_deadline",
     "PodExpansion.exec": STREAMS,
     "PodExpansion.attach": STREAMS,
     "PodExpansion.port_forward": STREAMS,
@@ -28,27 +28,27 @@ HELD_BY = {
     "PodExpansion.copy_from": STREAMS,
     "RemoteProcess.read": STREAMS,
     "RemoteProcess.communicate": STREAMS,
-    "until": "tests/cache/test_cache_until.py::test_timeout_before_the_last_condition_is_interrupted",
-    "until_without_retry": "tests/cache/test_cache_until.py::test_timeout_before_the_last_condition_is_interrupted",
-    "until_with_sync": "tests/cache/test_cache_until.py::test_cache_that_never_syncs_ends_with_the_timeout",
-    "wait_for": "tests/dynamic/test_dynamic_waiting.py::test_timeout_shows_conditions_and_events",
-    "Client.wait": "tests/dynamic/test_dynamic_waiting.py::test_timeout_shows_conditions_and_events",
+    "until": "tests/cache/test_until.py::test_timeout_before_the_last_condition_is_interrupted",
+    "until_without_retry": "tests/cache/test_until.py::test_timeout_before_the_last_condition_is_interrupted",
+    "until_with_sync": "tests/cache/test_until.py::test_cache_that_never_syncs_ends_with_the_timeout",
+    "wait_for": "tests/dynamic/test_waiting.py::test_timeout_shows_conditions_and_events",
+    "Client.wait": "tests/dynamic/test_waiting.py::test_timeout_shows_conditions_and_events",
     "InformerFactory.wait_for_cache_sync": (
-        "tests/cache/test_cache_state.py::test_missing_caches_are_named_after_the_timeout"
+        "tests/cache/test_state.py::test_missing_caches_are_named_after_the_timeout"
     ),
     "InformerFactory.wait_for_sync_result": (
-        "tests/cache/test_cache_state.py::test_missing_caches_are_named_after_the_timeout"
+        "tests/cache/test_state.py::test_missing_caches_are_named_after_the_timeout"
     ),
     "InformerFactory.shutdown": JOIN,
     "Cache.shutdown": JOIN,
     "Group.join": JOIN,
-    "finished": "tests/manager/test_manager_async.py::test_coroutine_ends_in_a_thread_without_a_group_too",
-    "Listener.remove": "tests/cache/test_cache_listener.py::test_remove_waits_for_the_current_call_if_requested",
+    "finished": "tests/manager/test_async.py::test_coroutine_ends_in_a_thread_without_a_group_too",
+    "Listener.remove": "tests/cache/test_listener.py::test_remove_waits_for_the_current_call_if_requested",
     "ControllerOptions.cache_sync_timeout": (
-        "tests/manager/test_manager_sourcestart.py::test_source_that_does_not_sync_in_time_is_named"
+        "tests/manager/test_sourcestart.py::test_source_that_does_not_sync_in_time_is_named"
     ),
     "ControllerOptions.reconciliation_timeout": (
-        "tests/manager/test_manager_requesters.py::test_reconciliation_timeout_is_counted_and_retried"
+        "tests/manager/test_requesters.py::test_reconciliation_timeout_is_counted_and_retried"
     ),
 }
 

@@ -42,14 +42,14 @@ def run(program: Path) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
-def test_a_page_is_short_and_shows_a_program(page: Path) -> None:
+def test_page_is_short_and_shows_a_program(page: Path) -> None:
     assert len(page.read_text().splitlines()) <= LONGEST
     assert blocks(page.read_text(), "python")
 
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("page", [page for page in PAGES if not has_own_tests(page)], ids=lambda page: page.stem)
-def test_a_page_s_program_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
+def test_page_s_program_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
     (program := tmp_path / "program.py").write_text(blocks(page.read_text(), "python"))
     done = run(program)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -60,7 +60,7 @@ def test_a_page_s_program_does_what_the_page_says(page: Path, tmp_path: Path) ->
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("program", ["print(1)\nraise SystemExit(3)", "def test_it() -> None:\n    assert 1 == 2"])
-def test_a_failing_program_fails_the_test(tmp_path: Path, program: str) -> None:
+def test_failing_program_fails_the_test(tmp_path: Path, program: str) -> None:
     (path := tmp_path / "program.py").write_text(program)
     assert run(path).returncode != 0
 

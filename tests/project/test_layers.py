@@ -51,7 +51,7 @@ def inner(pytester: pytest.Pytester) -> pytest.Pytester:
         ("subprocess.run(['true'], timeout=9)", "e2e"),
     ],
 )
-def test_a_test_that_does_more_than_its_layer_allows_fails(inner: pytest.Pytester, body: str, needs: str) -> None:
+def test_test_that_does_more_than_its_layer_allows_fails(inner: pytest.Pytester, body: str, needs: str) -> None:
     layers = ("unit", "integration", "e2e")
     marked = "".join(f"@pytest.mark.{layer}\ndef test_{layer}(): {body}\n" for layer in layers)
     inner.makepyfile(f"import pytest, socket, subprocess\n{marked}")
@@ -60,7 +60,7 @@ def test_a_test_that_does_more_than_its_layer_allows_fails(inner: pytest.Pyteste
 
 
 @pytest.mark.e2e
-def test_a_shared_fixture_puts_every_test_that_uses_it_into_its_layer(inner: pytest.Pytester) -> None:
+def test_shared_fixture_puts_every_test_that_uses_it_into_its_layer(inner: pytest.Pytester) -> None:
     inner.makepyfile("""
         import pytest, socket
         @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_unit_tests_come_first_and_can_be_selected(inner: pytest.Pytester) -> No
 
 
 @pytest.mark.e2e
-def test_a_child_process_does_not_outlive_the_test_that_started_it(inner: pytest.Pytester) -> None:
+def test_child_process_does_not_outlive_the_test_that_started_it(inner: pytest.Pytester) -> None:
     inner.makepyfile("""
         import pytest
         from tests.processes import LIVE, Child
@@ -106,7 +106,7 @@ def test_process_in_a_group_of_its_own_is_killed_with_its_parent(tmp_path: Path)
 
 
 @pytest.mark.e2e
-def test_a_test_that_its_timeout_cannot_end_ends_its_process(inner: pytest.Pytester) -> None:
+def test_test_that_its_timeout_cannot_end_ends_its_process(inner: pytest.Pytester) -> None:
     """The other tests still run: xdist starts another worker."""
     inner.makepyfile("""
         import pytest, signal, tests.layers

@@ -160,7 +160,7 @@ ARGUMENTS = {
     ids=["3.11", "3.13"],
 )
 @pytest.mark.parametrize("checker", ARGUMENTS)
-def test_a_checker_rejects_wrong_names_and_types_of_attributes(
+def test_checker_rejects_wrong_names_and_types_of_attributes(
     checker: str, version: str, sources: dict[str, str], tmp_path: Path
 ) -> None:
     program = shutil.which(checker, path=str(Path(sys.executable).parent))

@@ -54,7 +54,7 @@ def trace() -> Iterator[Trace]:
 
 
 @pytest.mark.feature("A-10")
-def test_a_foo_takes_the_eight_hops_of_the_architecture(trace: Trace) -> None:
+def test_foo_takes_the_eight_hops_of_the_architecture(trace: Trace) -> None:
     hops = documented_hops()
     assert len(hops) == 8
     foos, kube, done = FakeClientset(), FakeKubernetes(), threading.Event()

@@ -71,7 +71,7 @@ NAME = {"name": "f", "namespace": "ns"}
 
 
 @pytest.mark.feature("A-46")
-def test_an_apply_of_the_status_is_an_entry_of_its_own_and_sets_nothing_else() -> None:
+def test_apply_of_the_status_is_an_entry_of_its_own_and_sets_nothing_else() -> None:
     foos = FakeClientset().samplecontroller_v1alpha1.foos("ns")
     foos.apply({"metadata": NAME, "spec": {"deploymentName": "d"}}, field_manager="m")
     spec, status = FooSpecApplyConfiguration(replicas=9), FooStatusApplyConfiguration(available_replicas=2)

@@ -58,7 +58,7 @@ def fake() -> FakeRequester:
         pytest.param("serviceaccounts/token", "serviceaccounts", "status", False, id="another subresource"),
     ],
 )
-def test_a_resource_pattern_covers(pattern: str, resource: str, subresource: str, covered: bool) -> None:
+def test_resource_pattern_covers(pattern: str, resource: str, subresource: str, covered: bool) -> None:
     gvr = GroupVersionResource("", "v1", resource)
     assert Action(verb="create", resource=gvr, subresource=subresource).matches("create", pattern) is covered
 
@@ -73,7 +73,7 @@ def test_a_resource_pattern_covers(pattern: str, resource: str, subresource: str
         ("apply", "patch", False),
     ],
 )
-def test_a_verb_pattern_covers(pattern: str, verb: str, covered: bool) -> None:
+def test_verb_pattern_covers(pattern: str, verb: str, covered: bool) -> None:
     assert Action(verb=verb, resource=ACCOUNTS).matches(pattern, "*") is covered
 
 
@@ -88,7 +88,7 @@ def test_the_recorded_action_keeps_the_object_as_submitted(fake: FakeRequester) 
 
 
 @pytest.mark.behaviour("FX-15")
-def test_a_reactor_that_does_not_handle_may_change_the_object_for_the_next(fake: FakeRequester) -> None:
+def test_reactor_that_does_not_handle_may_change_the_object_for_the_next(fake: FakeRequester) -> None:
     def more_teeth(action: Action) -> tuple[bool, object]:
         return False, replace(action, object=replace(action.object, spec=GearSpec(action.object.spec.teeth + 1)))
 
@@ -158,7 +158,7 @@ def test_undecodable_object_is_recorded_as_sent(fake: FakeRequester) -> None:
     assert fake.actions == []
 
 
-def test_a_reactor_may_answer_a_list(fake: FakeRequester) -> None:
+def test_reactor_may_answer_a_list(fake: FakeRequester) -> None:
     fake.prepend_reactor("list", "gears", lambda _: (True, [gear("a"), gear("b")]))
     assert Gears(fake).list().items == [gear("a"), gear("b")]
     fake.prepend_reactor("list", "gears", lambda _: (True, ObjectList(ListMeta(resource_version="7"), [gear("c")])))
@@ -166,7 +166,7 @@ def test_a_reactor_may_answer_a_list(fake: FakeRequester) -> None:
     assert (listed.items, listed.metadata.resource_version) == ([gear("c")], "7")
 
 
-def test_a_reactor_that_handles_without_a_result_lets_writes_succeed(fake: FakeRequester) -> None:
+def test_reactor_that_handles_without_a_result_lets_writes_succeed(fake: FakeRequester) -> None:
     fake.prepend_reactor("*", "gears", lambda _: (True, None))
     client = Gears(fake, "ns")
     assert client.create(gear("a")) == gear("a")
@@ -176,7 +176,7 @@ def test_a_reactor_that_handles_without_a_result_lets_writes_succeed(fake: FakeR
         client.get("a")
 
 
-def test_a_watch_reactor_opens_the_watch(fake: FakeRequester) -> None:
+def test_watch_reactor_opens_the_watch(fake: FakeRequester) -> None:
     stream = FakeWatcher()
     fake.add_watch_reactor("gears", lambda _: (True, stream))
     watch = Gears(fake).watch()

@@ -60,7 +60,7 @@ def names(items: Iterable[Widget]) -> list[str]:
 
 
 @pytest.mark.behaviour("FX-01")
-def test_a_watch_in_a_namespace_gets_the_object_created_there(fake: FakeRequester) -> None:
+def test_watch_in_a_namespace_gets_the_object_created_there(fake: FakeRequester) -> None:
     watch = Widgets(fake, "ns").watch()
     created = Widgets(fake, "ns").create(widget("a"))
     assert next(iter(watch)).object == created
@@ -85,7 +85,7 @@ STREAMS: dict[str, Callable[[FakeRequester], object]] = {
 
 
 @pytest.mark.parametrize("read", STREAMS.values(), ids=STREAMS)
-def test_a_stop_ends_a_stream_of_a_fake_as_it_ends_one_of_a_server(
+def test_stop_ends_a_stream_of_a_fake_as_it_ends_one_of_a_server(
     fake: FakeRequester, read: Callable[[FakeRequester], object]
 ) -> None:
     began, ended = threading.Event(), list[ConnectionFailed]()
@@ -136,7 +136,7 @@ def test_several_watches_get_what_matches_them_in_order(fake: FakeRequester) -> 
 
 
 @pytest.mark.behaviour("FX-04")
-def test_a_create_after_the_watch_was_closed_is_ignored_by_it(fake: FakeRequester) -> None:
+def test_create_after_the_watch_was_closed_is_ignored_by_it(fake: FakeRequester) -> None:
     watch = Widgets(fake, "ns").watch()
     watch.close()
     Widgets(fake, "ns").create(widget("a"))
@@ -144,7 +144,7 @@ def test_a_create_after_the_watch_was_closed_is_ignored_by_it(fake: FakeRequeste
 
 
 @pytest.mark.behaviour("FX-05")
-def test_a_patch_of_a_missing_object_is_not_found(fake: FakeRequester) -> None:
+def test_patch_of_a_missing_object_is_not_found(fake: FakeRequester) -> None:
     with pytest.raises(NotFound, match=r'^nodes "node-1" not found$') as caught:
         Nodes(fake).patch("node-1", {"metadata": {"labels": {"a": "b"}}})
     assert (caught.value.details.name, caught.value.details.kind) == ("node-1", "nodes")
@@ -225,7 +225,7 @@ def test_object_that_no_server_has_cannot_be_added(fake: FakeRequester, wrong: o
 
 
 @pytest.mark.feature("B-TST-03", "C-18")
-def test_a_watch_from_a_list_s_version_misses_nothing_and_repeats_nothing(fake: FakeRequester) -> None:
+def test_watch_from_a_list_s_version_misses_nothing_and_repeats_nothing(fake: FakeRequester) -> None:
     client = Widgets(fake, "ns")
     client.create(widget("before"))
     listed = client.list()
@@ -271,7 +271,7 @@ def test_copy_of_recorded_calls_cannot_be_cleared(fake: FakeRequester) -> None:
             copy.clear()
 
 
-def test_a_watch_ends_when_its_time_is_up_with_a_bookmark_if_wanted() -> None:
+def test_watch_ends_when_its_time_is_up_with_a_bookmark_if_wanted() -> None:
     fake = FakeRequester(scheme=Scheme(Widget), clock=FakeClock(auto=True))
     version = Widgets(fake, "ns").create(widget("a")).metadata.resource_version
     options = ListOptions(watch=True, resource_version=version, timeout_seconds=30, allow_watch_bookmarks=True)

@@ -34,7 +34,7 @@ def test_routes_go_before_the_common_script_and_may_repeat() -> None:
     assert ask(transport, "/a", "POST") == b"later"
 
 
-def test_a_failure_is_raised_afresh_each_time() -> None:
+def test_failure_is_raised_afresh_each_time() -> None:
     transport = FakeTransport()
     step = dropped()
     transport.on("", "", always=step)
@@ -47,7 +47,7 @@ def test_a_failure_is_raised_afresh_each_time() -> None:
     assert raised[0].sent
 
 
-def test_an_answer_can_be_read_as_a_stream() -> None:
+def test_answer_can_be_read_as_a_stream() -> None:
     transport = FakeTransport(refusal(410, "Expired", "too old"))
     stream = transport.stream("GET", "/a", (), 1.0, idle_timeout=5.0)
     assert stream.status == 410
@@ -59,7 +59,7 @@ def test_scripted_stream_for_a_plain_request_fails_the_test() -> None:
         ask(FakeTransport(FakeStream()))
 
 
-def test_a_stream_blocks_until_something_is_sent_from_another_thread() -> None:
+def test_stream_blocks_until_something_is_sent_from_another_thread() -> None:
     stream = FakeStream()
     seen: list[bytes] = []
     with Group() as group:
@@ -81,7 +81,7 @@ def test_closing_frees_a_blocked_reader_without_an_error() -> None:
     assert stream.closed.is_set()
 
 
-def test_a_dropped_stream_raises_after_what_was_sent() -> None:
+def test_dropped_stream_raises_after_what_was_sent() -> None:
     stream = FakeStream(b"half a fr")
     stream.drop()
     assert next(stream) == b"half a fr"

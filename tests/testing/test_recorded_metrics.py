@@ -20,7 +20,7 @@ def test_what_is_made_in_the_block_counts_there_and_what_was_before_is_back_afte
     assert ("adds_total", "bars") not in stored
 
 
-def test_a_metric_without_labels_is_found_by_its_name() -> None:
+def test_metric_without_labels_is_found_by_its_name() -> None:
     stored = RecordedMetrics()
     stored.histogram("took_seconds", "How long it took", {}, buckets=[0.1, 1.0]).observe(0.5)
     assert stored["took_seconds"].observed == [0.5]

@@ -20,21 +20,21 @@ from clientgo_apiserver.storage.sqlite import (
 
 
 @pytest.mark.parametrize("content", [b"", b"\n"])
-def test_an_empty_secret_is_an_error_and_not_a_key_that_all_know(tmp_path: Path, content: bytes) -> None:
+def test_empty_secret_is_an_error_and_not_a_key_that_all_know(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "token.key").write_bytes(content)
     with pytest.raises(DataUnusable, match=r"token\.key is empty: restore it, or delete it"):
         load_or_create_key(tmp_path, "token.key", lambda: b"new")
 
 
 @pytest.mark.parametrize("content", [b"\xff\x00", b"a\nb", "é".encode()])
-def test_a_token_that_no_header_can_contain_is_an_error(tmp_path: Path, content: bytes) -> None:
+def test_token_that_no_header_can_contain_is_an_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "admin.token").write_bytes(content)
     with pytest.raises(DataUnusable, match=r"admin\.token is damaged: restore it, or delete it"):
         EmbeddedServer(secure=True, data_dir=tmp_path).start()
 
 
 @pytest.mark.parametrize("content", [b"garbage", b"\xff\x00", bytes(32), b"x" * 32, b"k" * 4096, bytes(range(31))])
-def test_a_damaged_key_of_tokens_is_an_error_and_not_a_key_that_others_may_know(tmp_path: Path, content: bytes) -> None:
+def test_damaged_key_of_tokens_is_an_error_and_not_a_key_that_others_may_know(tmp_path: Path, content: bytes) -> None:
     random_bytes = bytes(range(32))
     (tmp_path / "token.key").write_bytes(content)
     with pytest.raises(DataUnusable, match=r"token\.key is damaged: restore it, or delete it"):
@@ -42,12 +42,12 @@ def test_a_damaged_key_of_tokens_is_an_error_and_not_a_key_that_others_may_know(
 
 
 @pytest.mark.parametrize("random_bytes", [bytes(range(32)), bytes(range(9)) * 3 + bytes(5)])
-def test_a_key_of_tokens_outlives_a_restart(tmp_path: Path, random_bytes: bytes) -> None:
+def test_key_of_tokens_outlives_a_restart(tmp_path: Path, random_bytes: bytes) -> None:
     assert load_or_store_random(tmp_path, "token.key", random_bytes) == random_bytes
     assert load_or_store_random(tmp_path, "token.key", bytes(range(32, 64))) == random_bytes
 
 
-def test_an_empty_database_is_an_error_and_not_an_empty_cluster(tmp_path: Path) -> None:
+def test_empty_database_is_an_error_and_not_an_empty_cluster(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).touch()
     with pytest.raises(DataUnusable, match="is empty: restore it, or delete it"):
         SqliteJournal(tmp_path)
@@ -66,7 +66,7 @@ def test_an_empty_database_is_an_error_and_not_an_empty_cluster(tmp_path: Path) 
         pytest.param(b'{"kind":"Pod","metadata":{"name":"a","namespace":"n","resourceVersion":"x"}}', id="version"),
     ],
 )
-def test_a_damaged_object_is_named_and_no_object_is_lost(tmp_path: Path, content: bytes) -> None:
+def test_damaged_object_is_named_and_no_object_is_lost(tmp_path: Path, content: bytes) -> None:
     journal = SqliteJournal(tmp_path)
     journal.record(2, ("", "configmaps"), ("n", "a"), content)
     journal.commit()
@@ -86,7 +86,7 @@ def test_table_without_a_column_is_an_error_in_one_line(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_an_empty_bearer_token_is_no_user() -> None:
+def test_empty_bearer_token_is_no_user() -> None:
     kube = Kube()
     kube.api.state.options.tokens[""] = ADMIN
     assert user_of_token(kube.api.state, "") is None

@@ -38,7 +38,7 @@ def test_the_leader_is_killed_during_a_stream_of_foos(
         print(f"\nhand-over after kill -9: {handover:.1f} s with a lease of {LEASE} s; {both}")
 
 
-def test_a_shard_is_killed_during_a_stream_of_foos(
+def test_shard_is_killed_during_a_stream_of_foos(
     replicas: Replicas, temporary_namespace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each of three replicas has its share; the two others take over the share of the killed one."""
@@ -83,7 +83,7 @@ def no_write_without_the_lease(trail: list[Write]) -> str:
     return ", ".join(f"{count} writes by {user}" for user, count in sorted(about.items()))
 
 
-def test_a_leader_hands_over_within_a_retry_period_on_shutdown(replicas: Replicas, temporary_namespace: str) -> None:
+def test_leader_hands_over_within_a_retry_period_on_shutdown(replicas: Replicas, temporary_namespace: str) -> None:
     first = replicas.start("one", "--leader-elect")
     first.wait_for("starting workers")
     two = replicas.start("two", "--leader-elect")
@@ -95,7 +95,7 @@ def test_a_leader_hands_over_within_a_retry_period_on_shutdown(replicas: Replica
     eventually(lambda: replicas.synced(temporary_namespace) == 1, seconds=20)
 
 
-def test_a_leader_that_was_frozen_past_its_lease_writes_nothing_and_ends(
+def test_leader_that_was_frozen_past_its_lease_writes_nothing_and_ends(
     replicas: Replicas, temporary_namespace: str
 ) -> None:
     first = replicas.start("one", "--leader-elect")

@@ -71,7 +71,7 @@ def replicas(tmp_path: Path) -> Iterator[Replicas]:
 
 
 @pytest.mark.feature("A-14", "C-51")
-def test_a_killed_leader_is_followed_when_its_lease_expires_and_not_before(replicas: Replicas) -> None:
+def test_killed_leader_is_followed_when_its_lease_expires_and_not_before(replicas: Replicas) -> None:
     replicas.first.child.kill()
     killed = SYSTEM_CLOCK.now()
     took = replicas.second.wait_for("leading") - killed
@@ -85,7 +85,7 @@ def test_a_killed_leader_is_followed_when_its_lease_expires_and_not_before(repli
 
 
 @pytest.mark.feature("A-14")
-def test_a_leader_hands_over_within_one_retry_on_shutdown(replicas: Replicas) -> None:
+def test_leader_hands_over_within_one_retry_on_shutdown(replicas: Replicas) -> None:
     replicas.first.child.signal(signal.SIGTERM)
     messages = SYSTEM_CLOCK.now()
     took = replicas.second.wait_for("leading") - messages
@@ -96,7 +96,7 @@ def test_a_leader_hands_over_within_one_retry_on_shutdown(replicas: Replicas) ->
     assert (lease.holder_identity, lease.lease_transitions) == ("second", 1)
 
 
-def test_a_leader_that_is_suspended_past_its_lease_stops_when_it_wakes(replicas: Replicas) -> None:
+def test_leader_that_is_suspended_past_its_lease_stops_when_it_wakes(replicas: Replicas) -> None:
     replicas.first.child.signal(signal.SIGSTOP)
     replicas.second.wait_for("leading")
     replicas.first.child.signal(signal.SIGCONT)

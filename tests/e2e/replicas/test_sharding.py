@@ -112,7 +112,7 @@ def test_the_keys_of_a_killed_member_move_when_its_lease_expires_and_not_before(
     members.check_no_shared_keys()
 
 
-def test_a_member_hands_over_at_once_on_shutdown(members: Members) -> None:
+def test_member_hands_over_at_once_on_shutdown(members: Members) -> None:
     leaving, *other_items = members.all
     assert leaving.child.end(signal.SIGTERM, seconds=10)[0] == 0
     moment = SYSTEM_CLOCK.now()
@@ -123,7 +123,7 @@ def test_a_member_hands_over_at_once_on_shutdown(members: Members) -> None:
     members.check_no_shared_keys()
 
 
-def test_a_member_that_is_suspended_past_its_lease_shares_no_key_when_it_wakes(members: Members) -> None:
+def test_member_that_is_suspended_past_its_lease_shares_no_key_when_it_wakes(members: Members) -> None:
     suspended, *other_items = members.all
     suspended.child.signal(signal.SIGSTOP)
     moment = SYSTEM_CLOCK.now()

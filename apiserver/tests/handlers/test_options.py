@@ -1,0 +1,140 @@
+"""Options of requests: the errors of a real server, in its words."""
+
+from typing import Any
+
+import pytest
+
+from apiserver.tests.inprocess import CONFIG_MAPS, MERGE, Kube
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("resourceVersionMatch=Exact", "forbidden unless resourceVersion is provided"),
+        ("resourceVersion=1&resourceVersionMatch=No", 'supported values: "Exact", "NotOlderThan", ""'),
+        ("resourceVersion=0&resourceVersionMatch=Exact", 'forbidden for resourceVersion "0"'),
+        ("sendInitialEvents=false", "sendInitialEvents is forbidden for list"),
+        ("watch=1&sendInitialEvents=true", "requires setting resourceVersionMatch to NotOlderThan"),
+        ("watch=1&resourceVersionMatch=NotOlderThan", "forbidden for watch unless sendInitialEvents is provided"),
+    ],
+)
+def test_contradictory_versions_of_lists_are_invalid(kube: Kube, query: str, reason: str) -> None:
+    assert reason in kube.refused(422, "GET", f"{CONFIG_MAPS}?{query}")["message"]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("limit=x", 'strconv.ParseInt: parsing "x": invalid syntax'),
+        ("resourceVersion=x", 'invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint'),
+        ("timeout=5", 'time: missing unit in duration "5"'),
+        ("timeout=1m5x3s", 'time: unknown unit "x" in duration "1m5x3s"'),
+        ("timeout=soon", 'time: invalid duration "soon"'),
+    ],
+)
+def test_malformed_numbers_are_bad_requests(kube: Kube, query: str, reason: str) -> None:
+    assert reason in kube.refused(400, "GET", f"{CONFIG_MAPS}?{query}")["message"]
+    kube.ok("GET", f"{CONFIG_MAPS}?timeout=1m30.5s")
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("fieldManager=a%0Ab", "invalid character U+000A (at position 1)"),
+        ("fieldManager=" + "x" * 129, "Too long: may not be more than 128 bytes"),
+        ("dryRun=", 'Unsupported value: [""]: supported values: "All"'),
+        ("fieldValidation=x", 'supported values: "", "Ignore", "Strict", "Warn"'),
+        ("force=true", "may not be specified for non-apply patch"),
+    ],
+)
+def test_options_of_writes_are_validated(kube: Kube, query: str, reason: str) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+    assert reason in kube.refused(422, "PATCH", f"{CONFIG_MAPS}/a?{query}", {}, MERGE)["message"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "reason"),
+    [
+        ({"kind": "Wrong", "apiVersion": "v1"}, 400, 'no kind "Wrong" is registered for version "v1"'),
+        ({"gracePeriodSeconds": "x"}, 400, "DeleteOptions.gracePeriodSeconds of type int64"),
+        ({"dryRun": ["Some"]}, 422, 'Unsupported value: ["Some"]'),
+        ({"propagationPolicy": ""}, 422, 'supported values: "Foreground", "Background", "Orphan", "nil"'),
+        ({"preconditions": {"uid": 5}}, 400, "Preconditions.preconditions.uid of type types.UID"),
+        ({"preconditions": {"uid": "other"}}, 409, "The object might have been deleted and then recreated"),
+    ],
+)
+def test_options_of_deletions_are_validated(kube: Kube, options: Any, code: int, reason: str) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+    assert reason in kube.refused(code, "DELETE", f"{CONFIG_MAPS}/a", options)["message"]
+    assert reason in kube.refused(code, "DELETE", CONFIG_MAPS, options)["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "duplicates"),
+    [
+        (b'{"metadata":{"name":"a","name":"b"},"x":1}', 'duplicate field "metadata.name", unknown field "x"'),
+        (b"metadata: {name: a}\nmetadata: {name: b}\n", 'line 2: key "metadata" already set in map'),
+    ],
+)
+def test_duplicate_fields_are_rejected_if_strict(kube: Kube, body: bytes, duplicates: str) -> None:
+    kind = "application/json" if body.startswith(b"{") else "application/yaml"
+    assert duplicates in kube.refused(400, "POST", f"{CONFIG_MAPS}?fieldValidation=Strict", body, kind)["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "reason"),
+    [
+        (CONFIG_MAPS, "text/html", "406: Not Acceptable\n\nAvailable representations: application/json"),
+        (CONFIG_MAPS, "application/json;as=Table;v=v9;g=meta.k8s.io", "only the following media types are accepted"),
+        (
+            f"{CONFIG_MAPS}/a",
+            "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+            "not a list (*core.ConfigMap)",
+        ),
+    ],
+)
+def test_unavailable_forms_are_not_acceptable(kube: Kube, path: str, accept: str, reason: str) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+    response = kube.send("GET", path, accept=accept)
+    assert (response.status, reason in response.json()["message"]) == (406, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"),
+    [
+        ("POST", "/api/v1/pods/x", 404),
+        ("PUT", "/api/v1/namespaces/default/nodes", 404),
+        ("POST", "/api/v1/nodes/x/status/y", 404),
+        ("POST", "/api/v1/namespaces/default/pods/x", 405),
+        ("POST", "/apis/apps/v1", 405),
+        ("POST", "/apis/apps", 200),
+    ],
+)
+def test_path_that_is_not_served_is_not_found_for_any_method(kube: Kube, method: str, path: str, code: int) -> None:
+    assert kube.send(method, path, {}).status == code
+
+
+@pytest.mark.parametrize("kind", ["application/x-yaml", "text/plain", ";;"])
+def test_unknown_types_of_bodies_are_rejected(kube: Kube, kind: str) -> None:
+    kube.refused(415, "POST", CONFIG_MAPS, b"{}", kind)
+
+
+def test_head_is_not_allowed_on_built_in_kinds(kube: Kube) -> None:
+    assert [kube.send("HEAD", path).status for path in (CONFIG_MAPS, "/api/v1", "/healthz")] == [405, 405, 200]
+
+
+def test_pod_on_a_node_waits_for_its_grace_period(kube: Kube) -> None:
+    spec = {"nodeName": "n", "terminationGracePeriodSeconds": 40, "containers": [{"name": "c", "image": "i"}]}
+    kube.ok("POST", PODS, {"metadata": {"name": "p"}, "spec": spec})
+    queries = ("", "?gracePeriodSeconds=10", "?gracePeriodSeconds=20", "?gracePeriodSeconds=0")
+    deleted = [kube.ok("DELETE", f"{PODS}/p{query}")["metadata"] for query in queries]
+    assert [meta["deletionGracePeriodSeconds"] for meta in deleted] == [40, 10, 10, 0]
+    kube.refused(404, "GET", f"{PODS}/p")
+
+
+def test_pod_without_a_node_goes_at_once(kube: Kube) -> None:
+    kube.ok("POST", PODS, {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    assert kube.ok("DELETE", f"{PODS}/p")["metadata"]["deletionGracePeriodSeconds"] == 0
+    kube.refused(404, "GET", f"{PODS}/p")

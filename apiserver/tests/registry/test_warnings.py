@@ -1,0 +1,119 @@
+"""Warnings about valid objects of built-in kinds."""
+
+import json
+from typing import Any
+
+import pytest
+
+from apiserver.tests.inprocess import MERGE, Kube, deployment
+from clientgo_apiserver.http.messages import HTTPResponse
+
+Object = dict[str, Any]
+CORE = "/api/v1/namespaces/default"
+APPS = "/apis/apps/v1/namespaces/default"
+
+
+def warnings(response: HTTPResponse) -> list[str]:
+    assert response.status < 400, response.body
+    texts = [value for name, value in response.headers if name == "Warning"]
+    return [text.removeprefix('299 - "').removesuffix('"').replace('\\"', '"') for text in texts]
+
+
+def container(**fields: Any) -> Object:
+    return {"name": "c", "image": "x", **fields}
+
+
+def pod(*containers: Object, annotations: Object | None = None, **spec: Any) -> Object:
+    meta: Object = {"name": "a", "annotations": annotations or {}}
+    return {"metadata": meta, "spec": {"containers": list(containers) or [container()], **spec}}
+
+
+TWICE = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+PORT = [{"containerPort": 80}]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (pod(container(env=TWICE)),
+         'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped'),
+        (pod(container(ports=PORT), container(name="d", ports=PORT)),
+         "spec.containers[1].ports[0]: duplicate port definition with spec.containers[0].ports[0]"),
+        (pod(container(ports=[{"containerPort": 80, "hostIP": "1.2.3.4"}])),
+         "hostIP set without hostPort: {Name: HostPort:0 ContainerPort:80 Protocol:TCP HostIP:1.2.3.4}"),
+        (pod(container(resources={"limits": {"memory": "100m"}})),
+         'spec.containers[0].resources.limits[memory]: fractional byte value "100m" is invalid, must be an integer'),
+        (pod(nodeSelector={"beta.kubernetes.io/os": "linux"}),
+         'deprecated since v1.14; use "kubernetes.io/os" instead'),
+        (pod(annotations={"scheduler.alpha.kubernetes.io/critical-pod": ""}),
+         'metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in v1.16+; use the "p'),
+        (pod(imagePullSecrets=[{"name": "s"}, {"name": "s"}]), 'spec.imagePullSecrets[1].name: duplicate name "s"'),
+        (pod(volumes=[{"name": "v", "gitRepo": {"repository": "r"}}]),
+         "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+"),
+    ],
+    ids=["env", "ports", "host", "fraction", "label", "annotation", "secrets", "volume"],
+)  # fmt: skip
+def test_pods_and_pod_templates_have_the_same_warnings(kube: Kube, body: Object, expected: str) -> None:
+    assert any(expected in text for text in warnings(kube.send("POST", f"{CORE}/pods", body)))
+    workload = deployment("d")
+    workload["spec"]["template"]["spec"] = body["spec"]
+    workload["spec"]["template"]["metadata"]["annotations"] = body["metadata"]["annotations"]
+    created = warnings(kube.send("POST", f"{APPS}/deployments", workload))
+    assert any(expected.replace("spec.containers", "spec.template.spec.containers")[:40] in each for each in created)
+
+
+def test_negative_grace_period_is_replaced_in_a_pod_and_has_a_warning_in_a_template(kube: Kube) -> None:
+    body = pod(terminationGracePeriodSeconds=-1)
+    created = kube.send("POST", f"{CORE}/pods", body)
+    assert json.loads(created.body)["spec"]["terminationGracePeriodSeconds"] == 1
+    assert warnings(created) == []
+    workload = deployment("d")
+    workload["spec"]["template"]["spec"] = body["spec"]
+    reason = "must be >= 0; negative values are invalid and will be treated as 1"
+    assert warnings(kube.send("POST", f"{APPS}/deployments", workload)) == [
+        f"spec.template.spec.terminationGracePeriodSeconds: {reason}"
+    ]
+
+
+BACKEND = {"defaultBackend": {"service": {"name": "s", "port": {"number": 1}}}}
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1500m"}}}
+OLD_CLASS = {"annotations": {"kubernetes.io/ingress.class": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "expected"),
+    [
+        (f"{CORE}/services", {"spec": {"ports": [{"port": 1}], "externalIPs": ["1.2.3.4"]}}, "spec.externalIPs"),
+        (f"{CORE}/secrets", {"type": "kubernetes.io/tls", "data": {"tls.crt": "", "tls.key": ""}},
+         "tls: failed to find any PEM data in certificate input"),
+        (f"{CORE}/resourcequotas", {"spec": {"hard": {"requests.cpu": "2", "limits.cpu": "1"}}},
+         "ResourceQuota requests.cpu (2) should be less than limits.cpu (1)"),
+        (f"{CORE}/persistentvolumeclaims", {"spec": CLAIM}, "spec.resources.requests[storage]: fractional byte value"),
+        ("/api/v1/nodes", {"spec": {"externalID": "x"}}, "spec.externalID: this field is deprecated, and is unused"),
+        ("/apis/networking.k8s.io/v1/namespaces/default/ingresses", {"metadata": OLD_CLASS, "spec": BACKEND},
+         "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead"),
+        ("/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+         {"spec": {"podSelector": {}, "ingress": [{"from": [{"ipBlock": {"cidr": "2001:DB8::/32"}}]}]}},
+         'IPv6 CIDR value "2001:DB8::/32" should be in RFC 5952 canonical format ("2001:db8::/32")'),
+    ],
+    ids=["service", "secret", "quota", "claim", "node", "ingress", "policy"],
+)  # fmt: skip
+def test_valid_objects_have_the_warnings_of_their_kind(kube: Kube, path: str, body: Object, expected: str) -> None:
+    body = {**body, "metadata": {"name": "a", **body.get("metadata", {})}}
+    assert any(expected in text for text in warnings(kube.send("POST", path, body)))
+
+
+def test_update_warns_of_a_template_only_if_the_spec_changes(kube: Kube) -> None:
+    url, body = f"{APPS}/deployments", deployment("a.b")
+    body["spec"]["template"]["spec"]["containers"][0]["env"] = TWICE
+    assert len(warnings(kube.send("POST", url, body))) == 2
+    assert not warnings(kube.send("PATCH", f"{url}/a.b", {"metadata": {"labels": {"a": "b"}}}, MERGE))
+    assert len(warnings(kube.send("PATCH", f"{url}/a.b", {"spec": {"replicas": 3}}, MERGE))) == 1
+
+
+@pytest.mark.parametrize(("query", "count"), [("", 1), ("?propagationPolicy=Background", 0)])
+def test_deletion_of_a_job_warns_that_its_pods_remain(kube: Kube, query: str, count: int) -> None:
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    template = {"spec": {"restartPolicy": "Never", "containers": [container()]}}
+    kube.ok("POST", jobs, {"metadata": {"name": "a"}, "spec": {"template": template}})
+    assert len(warnings(kube.send("DELETE", f"{jobs}/a{query}"))) == count

@@ -1,0 +1,80 @@
+import pytest
+
+from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, foo, names
+
+NAMESPACES = "/api/v1/namespaces"
+
+
+def held(name: str = "a") -> dict[str, object]:
+    obj = foo(name)
+    obj["metadata"]["finalizers"] = ["example.com/hold"]
+    return obj
+
+
+def test_finalizer_delays_deletion(kube: Kube) -> None:
+    built = kube.ok("POST", FOOS, held())
+    watch = kube.watch(f"{FOOS}?resourceVersion={built['metadata']['resourceVersion']}")
+    marked = kube.ok("DELETE", f"{FOOS}/a")["metadata"]
+    assert (marked["deletionGracePeriodSeconds"], marked["generation"]) == (0, 2)
+    assert kube.ok("DELETE", f"{FOOS}/a")["metadata"] == marked
+    assert "finalizers" not in kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"finalizers": None}}, MERGE)["metadata"]
+    kube.refused(404, "GET", f"{FOOS}/a")
+    assert [frame["type"] for frame in watch.take()] == ["MODIFIED", "DELETED"]
+
+
+def test_no_finalizer_can_be_added_once_an_object_is_being_deleted(kube: Kube) -> None:
+    kube.ok("POST", FOOS, held())
+    kube.ok("DELETE", f"{FOOS}/a")
+    patch = {"metadata": {"finalizers": ["example.com/hold", "example.com/more"]}}
+    causes = kube.refused(422, "PATCH", f"{FOOS}/a", patch, MERGE)["details"]["causes"]
+    # A real server validates metadata before and within the rules of the kind.
+    assert [cause["reason"] for cause in causes] == ["FieldValueForbidden"] * 2
+
+
+@pytest.mark.parametrize(("field", "named"), [("uid", "UID"), ("resourceVersion", "ResourceVersion")])
+def test_precondition_that_does_not_hold_is_a_conflict(kube: Kube, field: str, named: str) -> None:
+    kube.ok("POST", FOOS, foo())
+    status = kube.refused(409, "DELETE", f"{FOOS}/a", {"preconditions": {field: "9999"}})
+    assert f"the {named} in the precondition (9999) does not match" in status["message"]
+    kube.ok("GET", f"{FOOS}/a")
+
+
+@pytest.mark.parametrize(("policy", "finalizer"), [("Foreground", "foregroundDeletion"), ("Orphan", "orphan")])
+def test_propagation_policy_leaves_the_collector_its_finalizer(kube: Kube, policy: str, finalizer: str) -> None:
+    kube.ok("POST", FOOS, held())
+    marked = kube.ok("DELETE", f"{FOOS}/a?propagationPolicy={policy}")
+    assert marked["metadata"]["finalizers"] == ["example.com/hold", finalizer]
+
+
+def test_dry_run_deletes_nothing(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    kube.ok("DELETE", f"{FOOS}/a?dryRun=All")
+    kube.ok("DELETE", f"{FOOS}?dryRun=All")
+    kube.ok("GET", f"{FOOS}/a")
+
+
+def test_collection_is_deleted_by_selector(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo("a", labels={"t": "1"}))
+    kube.ok("POST", FOOS, foo("b"))
+    assert names(kube.ok("DELETE", f"{FOOS}?labelSelector=t=1")) == ["a"]
+    assert names(kube.ok("GET", FOOS)) == ["b"]
+
+
+def test_deleted_namespace_deletes_its_contents_after_finalizers(kube: Kube) -> None:
+    kube.ok("POST", NAMESPACES, {"metadata": {"name": "n"}})
+    foos = FOOS.replace("/default/", "/n/")
+    kube.ok("POST", foos, held())
+    kube.ok("POST", CONFIG_MAPS.replace("/default/", "/n/"), {"metadata": {"name": "c"}})
+    assert kube.ok("DELETE", f"{NAMESPACES}/n")["status"]["phase"] == "Terminating"
+    assert kube.ok("GET", f"{foos}/a")["metadata"]["deletionTimestamp"]
+    kube.refused(404, "GET", CONFIG_MAPS.replace("/default/", "/n/") + "/c")
+    status = kube.refused(403, "POST", foos, foo("late"))
+    assert status["details"]["causes"][0]["reason"] == "NamespaceTerminating"
+    kube.ok("PATCH", f"{foos}/a", {"metadata": {"finalizers": None}}, MERGE)
+    kube.refused(404, "GET", f"{NAMESPACES}/n")
+
+
+def test_contradictory_options_are_rejected(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    kube.refused(422, "DELETE", f"{FOOS}/a", {"orphanDependents": True, "propagationPolicy": "Background"})
+    kube.refused(422, "DELETE", f"{FOOS}/a?propagationPolicy=Sideways")

@@ -1,0 +1,328 @@
+import json
+import re
+from typing import Any
+
+import pytest
+
+from apiserver.tests.inprocess import (
+    APPLY,
+    CONFIG_MAPS,
+    DEFINITIONS,
+    DEPLOYMENTS,
+    FOOS,
+    GROUP,
+    JSON_PATCH,
+    MERGE,
+    Kube,
+    definition,
+    deployment,
+    foo,
+)
+from clientgo_apiserver.http.gojson import duplicate_fields
+
+
+def test_created_object_gets_server_fields(kube: Kube) -> None:
+    built = kube.ok("POST", FOOS, foo())
+    meta = built["metadata"]
+    assert meta["generation"] == 1
+    assert meta["namespace"] == "default"
+    assert meta["creationTimestamp"] == "2023-11-14T22:13:20Z"
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", meta["uid"])
+    assert int(meta["resourceVersion"]) > 0
+    assert built["spec"] == {"deploymentName": "a", "replicas": 1}
+
+
+def test_client_cannot_choose_uid_generation_or_times(kube: Kube) -> None:
+    arguments = foo()
+    arguments["metadata"] |= {"uid": "mine", "generation": 7, "creationTimestamp": "2000-01-01T00:00:00Z"}
+    meta = kube.ok("POST", FOOS, arguments)["metadata"]
+    assert (meta["uid"] != "mine", meta["generation"]) == (True, 1)
+    assert not meta["creationTimestamp"].startswith("2000")
+
+
+def test_update_keeps_the_time_of_creation(kube: Kube) -> None:
+    """The official client writes +00:00 where the server wrote Z."""
+    built = kube.ok("POST", FOOS, foo())
+    for same in ("2023-11-14T22:13:20+00:00", "2000-01-01T00:00:00Z"):
+        arguments = {**built, "metadata": {**built["metadata"], "creationTimestamp": same}}
+        assert kube.ok("PUT", f"{FOOS}/a", arguments)["metadata"]["creationTimestamp"] == "2023-11-14T22:13:20Z"
+
+
+def test_generated_name_has_its_prefix_and_five_characters(kube: Kube) -> None:
+    arguments = foo()
+    arguments["metadata"] = {"generateName": "gen-"}
+    assert re.fullmatch(r"gen-[a-z0-9]{5}", kube.ok("POST", FOOS, arguments)["metadata"]["name"])
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        pytest.param("Upper", "a lowercase RFC 1123 subdomain", id="case"),
+        pytest.param("a" * 254, "must be no more than 253 characters", id="length"),
+        pytest.param("-a", "a lowercase RFC 1123 subdomain", id="hyphen first"),
+    ],
+)
+def test_name_that_is_not_a_dns_name_is_invalid(kube: Kube, name: str, reason: str) -> None:
+    arguments = foo("a")
+    arguments["metadata"]["name"] = name
+    status = kube.refused(422, "POST", FOOS, arguments)
+    assert reason in status["message"]
+    assert status["details"]["causes"][0]["field"] == "metadata.name"
+
+
+@pytest.mark.feature("A-05")
+def test_update_with_an_old_version_is_a_conflict_and_changes_nothing(kube: Kube) -> None:
+    first = kube.ok("POST", FOOS, foo())
+    kube.ok("PUT", f"{FOOS}/a", {**first, "spec": {"deploymentName": "a", "replicas": 2}})
+    status = kube.refused(409, "PUT", f"{FOOS}/a", {**first, "spec": {"deploymentName": "a", "replicas": 3}})
+    assert status["reason"] == "Conflict"
+    assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 2
+
+
+@pytest.mark.feature("A-05")
+def test_custom_object_cannot_be_updated_without_a_version(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    status = kube.refused(422, "PUT", f"{FOOS}/a", foo())
+    assert "metadata.resourceVersion: Invalid value: 0: must be specified for an update" in status["message"]
+
+
+@pytest.mark.feature("A-08")
+def test_generation_counts_only_spec_changes(kube: Kube) -> None:
+    kube.ok("POST", FOOS, foo())
+    seen = [
+        kube.ok("PATCH", f"{FOOS}/a", patch, MERGE)["metadata"]["generation"]
+        for patch in ({"metadata": {"labels": {"x": "y"}}}, {"spec": {"replicas": 2}}, {"spec": {"replicas": 2}})
+    ]
+    seen.append(
+        kube.ok("PATCH", f"{FOOS}/a/status", {"status": {"availableReplicas": 1}}, MERGE)["metadata"]["generation"]
+    )
+    assert seen == [1, 2, 2, 2]
+
+
+def test_write_that_changes_nothing_keeps_the_version(kube: Kube) -> None:
+    built = kube.ok("POST", FOOS, foo())
+    assert kube.ok("PUT", f"{FOOS}/a", built) == built
+    watch = kube.watch(f"{FOOS}?resourceVersion={built['metadata']['resourceVersion']}")
+    kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 1}}, MERGE)
+    assert watch.take() == []
+
+
+@pytest.mark.feature("A-08", "A-19")
+def test_status_and_spec_are_written_separately(kube: Kube) -> None:
+    kube.ok("POST", FOOS, {**foo(), "status": {"availableReplicas": 9}})
+    assert "status" not in kube.ok("GET", f"{FOOS}/a")
+    patch = {"spec": {"replicas": 5}, "status": {"availableReplicas": 3}, "metadata": {"labels": {"a": "b"}}}
+    by_status = kube.ok("PATCH", f"{FOOS}/a/status", patch, MERGE)
+    assert (by_status["spec"]["replicas"], by_status["status"]) == (1, {"availableReplicas": 3})
+    assert "labels" not in by_status["metadata"]
+    by_main = kube.ok("PATCH", f"{FOOS}/a", {**patch, "status": {"availableReplicas": 8}}, MERGE)
+    assert (by_main["spec"]["replicas"], by_main["status"]) == (5, {"availableReplicas": 3})
+
+
+def test_dry_run_is_checked_and_answered_but_not_stored(kube: Kube) -> None:
+    assert "resourceVersion" not in kube.ok("POST", f"{FOOS}?dryRun=All", foo())["metadata"]
+    kube.refused(404, "GET", f"{FOOS}/a")
+    kube.refused(422, "POST", f"{FOOS}?dryRun=All", foo(replicas=11))
+    kube.ok("POST", FOOS, foo())
+    assert kube.ok("PATCH", f"{FOOS}/a?dryRun=All", {"spec": {"replicas": 7}}, MERGE)["spec"]["replicas"] == 7
+    assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 1
+
+
+def test_version_is_refused_by_the_storage_and_so_not_in_a_dry_run(kube: Kube) -> None:
+    versioned = foo()
+    versioned["metadata"]["resourceVersion"] = "5"
+    assert "should not be set" in kube.refused(500, "POST", FOOS, versioned)["message"]
+    kube.ok("POST", f"{FOOS}?dryRun=All", versioned)
+
+
+def test_empty_version_is_none(kube: Kube) -> None:
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": ""}}
+    kube.ok("POST", CONFIG_MAPS, config_map)
+    kube.ok("PUT", f"{CONFIG_MAPS}/a", config_map)
+    kube.ok("PATCH", f"{CONFIG_MAPS}/a?fieldManager=m", config_map, APPLY)
+
+
+@pytest.mark.feature("A-21")
+@pytest.mark.parametrize(
+    ("mode", "code", "warned"), [("Ignore", 201, False), ("Warn", 201, True), ("", 201, True), ("Strict", 400, False)]
+)
+def test_unknown_fields_are_dropped_with_a_warning_or_refused(kube: Kube, mode: str, code: int, warned: bool) -> None:
+    response = kube.send("POST", f"{FOOS}?fieldValidation={mode}", foo(odd=1))
+    assert response.status == code
+    assert [value for name, value in response.headers if name == "Warning"] == (
+        ['299 - "unknown field \\"spec.odd\\""'] if warned else []
+    )
+    if code == 201:
+        assert "odd" not in response.json()["spec"]
+
+
+def test_unknown_fields_of_built_in_kinds_are_named_with_their_place(kube: Kube) -> None:
+    arguments = deployment()
+    arguments["spec"]["template"]["spec"]["containers"][0]["imagee"] = "x"
+    status = kube.refused(400, "POST", f"{DEPLOYMENTS}?fieldValidation=Strict", arguments)
+    assert status["message"].endswith('strict decoding error: unknown field "spec.template.spec.containers[0].imagee"')
+
+
+def test_warning_of_an_unknown_field_with_a_line_feed_is_left_out(kube: Kube) -> None:
+    body = {"metadata": {"name": "a"}, "odd\nname": 1, "even": 2}
+    response = kube.send("POST", "/api/v1/namespaces/default/configmaps", body)
+    assert response.status == 201
+    assert [value for name, value in response.headers if name == "Warning"] == ['299 - "unknown field \\"even\\""']
+
+
+def test_duplicate_field_is_warned_of_without_field_validation(kube: Kube) -> None:
+    response = kube.send("POST", CONFIG_MAPS, b'{"metadata":{"name":"c"},"data":{"a":"1","a":"2"}}')
+    assert response.status == 201
+    assert ("Warning", '299 - "duplicate field \\"data.a\\""') in response.headers
+
+
+@pytest.mark.parametrize(
+    ("body", "paths"),
+    [
+        pytest.param(rb'{"a":{"b":1},"b":{"b":2}}', [], id="the same name in different objects"),
+        pytest.param(rb'{"a":"\"b\" :","b" : ":", "c":[":",{"d":"\\"}]}', [], id="colons in values"),
+        pytest.param(rb'{"a\\":1,"\"":[{"c" :1,"c":{}}],"a\\":2}', ["a\\", '"[0].c'], id="escapes"),
+    ],
+)
+def test_names_are_duplicate_in_one_object_only(body: bytes, paths: list[str]) -> None:
+    assert duplicate_fields(body, json.loads(body)) == paths
+
+
+def test_value_of_the_wrong_type_in_a_built_in_kind_is_a_bad_request(kube: Kube) -> None:
+    arguments = deployment()
+    arguments["spec"]["replicas"] = "three"
+    assert (
+        "cannot unmarshal string into Go struct field" in kube.refused(400, "POST", DEPLOYMENTS, arguments)["message"]
+    )
+
+
+def test_deployment_whose_selector_misses_its_template_is_invalid(kube: Kube) -> None:
+    arguments = deployment()
+    arguments["spec"]["selector"] = {"matchLabels": {"app": "other"}}
+    causes = kube.refused(422, "POST", DEPLOYMENTS, arguments)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["spec.template.metadata.labels"]
+
+
+def test_managers_are_recorded_with_the_fields_they_set(kube: Kube) -> None:
+    kube.ok("POST", f"{FOOS}?fieldManager=one", foo(replicas=2))
+    entries = kube.ok("PATCH", f"{FOOS}/a?fieldManager=two", {"spec": {"replicas": 3}}, MERGE)["metadata"][
+        "managedFields"
+    ]
+    fields = {entry["manager"]: entry["fieldsV1"]["f:spec"] for entry in entries}
+    assert fields == {"one": {".": {}, "f:deploymentName": {}}, "two": {"f:replicas": {}}}
+    assert {entry["operation"] for entry in entries} == {"Update"}
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        pytest.param(
+            b"{nope", "invalid character 'n' looking for beginning of object key string ({nope)", id="no JSON"
+        ),
+        pytest.param(b"[1]", "the object provided is unrecognized", id="no object"),
+        pytest.param(b"\xff\xfe", "the object provided is unrecognized", id="no UTF-8"),
+        pytest.param(b'{"a":' * 3000 + b"1" + b"}" * 3000, "the object provided is unrecognized", id="too deep"),
+    ],
+)
+def test_body_that_cannot_be_read_is_a_bad_request(kube: Kube, body: bytes, reason: str) -> None:
+    assert reason in kube.refused(400, "POST", FOOS, body)["message"]
+
+
+def test_body_over_the_limit_is_refused(kube: Kube) -> None:
+    kube.set_options(max_body=10)
+    assert kube.refused(413, "POST", FOOS, foo())["reason"] == "RequestEntityTooLarge"
+
+
+def test_yaml_body_is_read_as_json_would_be(kube: Kube) -> None:
+    body = b"kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: c\ndata: {day: 2026-01-01, at: 22:22, 010: =, y: a}\n"
+    for sent in (
+        kube.ok("POST", CONFIG_MAPS, body, "application/yaml"),
+        kube.ok("PATCH", f"{CONFIG_MAPS}/d?fieldManager=m", body.replace(b"name: c", b"name: d"), APPLY),
+    ):
+        assert sent["data"] == {"day": "2026-01-01", "at": "22:22", "8": "=", "true": "a"}
+    refused = kube.refused(400, "POST", CONFIG_MAPS, body.replace(b"=", b".inf"), "application/yaml")
+    assert ".inf has no form in JSON" in refused["message"]
+    status = kube.refused(400, "POST", CONFIG_MAPS, b"a: [", "application/yaml")
+    assert "yaml: " in status["message"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"kind": "ReplicaSet"}, "converting (v1.ReplicaSet) to (apps.Deployment): unknown conversion"),
+        ({"kind": "Foo"}, 'no kind "Foo" is registered for version "apps/v1"'),
+        ({"apiVersion": "apps/v2"}, 'no kind "Deployment" is registered for version "apps/v2"'),
+    ],
+)
+def test_built_in_object_of_another_kind_or_version_is_a_bad_request(
+    kube: Kube, change: dict[str, str], reason: str
+) -> None:
+    assert reason in kube.refused(400, "POST", DEPLOYMENTS, {**deployment(), **change})["message"]
+
+
+def test_put_creates_missing_objects_of_some_kinds(kube: Kube) -> None:
+    url = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l"
+    assert kube.send("PUT", url, {"metadata": {"name": "l"}, "spec": {}}).status == 201
+    kube.refused(404, "PUT", f"{CONFIG_MAPS}/c", {"metadata": {"name": "c"}})
+
+
+def test_immutable_config_map_keeps_its_data(kube: Kube) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "c"}, "data": {"a": "1"}, "immutable": True})
+    kube.ok("PATCH", f"{CONFIG_MAPS}/c", {"metadata": {"labels": {"x": "y"}}}, MERGE)
+    causes = kube.refused(422, "PATCH", f"{CONFIG_MAPS}/c", {"data": {"a": "2"}}, MERGE)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["data"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field"),
+    [
+        ({"labels": {"a b": "c"}}, "metadata.labels"),
+        ({"labels": {"a": "b c"}}, "metadata.labels"),
+        ({"annotations": {"/": ""}}, "metadata.annotations"),
+        ({"annotations": {"a": "x" * 300_000}}, "metadata.annotations"),
+        ({"finalizers": ["a/b c"]}, "metadata.finalizers"),
+        ({"finalizers": ["own"]}, "metadata.finalizers[0]"),
+        ({"finalizers": ["orphan", "foregroundDeletion"]}, "metadata.finalizers"),
+        (
+            {"ownerReferences": [{"kind": "X", "name": "x", "apiVersion": "a/b/c", "uid": "u"}]},
+            "metadata.ownerReferences.apiVersion",
+        ),
+        ({"ownerReferences": [{"kind": "X", "name": "x", "apiVersion": "v1"}]}, "metadata.ownerReferences.uid"),
+    ],
+)
+def test_invalid_metadata_is_rejected(kube: Kube, metadata: dict[str, object], field: str) -> None:
+    arguments = {"metadata": {"name": "c", **metadata}}
+    causes = kube.refused(422, "POST", CONFIG_MAPS, arguments)["details"]["causes"]
+    assert {cause["field"] for cause in causes} == {field}
+
+
+@pytest.mark.parametrize(
+    "metadata", [{"labels": {"a": 1}}, {"labels": "x"}, {"finalizers": [1]}, {"generation": "x"}, 7]
+)
+def test_metadata_of_the_wrong_type_is_a_bad_request(kube: Kube, metadata: object) -> None:
+    assert "cannot unmarshal" in kube.refused(400, "POST", CONFIG_MAPS, {"metadata": metadata})["message"]
+
+
+@pytest.mark.parametrize("kind", ["application/json", MERGE, APPLY, JSON_PATCH])
+def test_change_from_true_to_one_is_stored(kube: Kube, kind: str) -> None:
+    open_map = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    kube.ok("POST", DEFINITIONS, definition("bags", "Bag", schema=open_map))
+    url, version = FOOS.replace("foos", "bags"), f"{GROUP}/v1alpha1"
+    bag = {"apiVersion": version, "kind": "Bag", "metadata": {"name": "b"}, "spec": {"a": True, "l": [{"b": False}]}}
+    created = kube.ok("POST", url, bag)
+
+    spec = {"a": 1, "l": [{"b": 0}]}
+    body: Any = {**bag, "metadata": {"name": "b"}, "spec": spec}
+    if kind == JSON_PATCH:
+        body = [{"op": "replace", "path": "/spec", "value": spec}]
+    elif kind == "application/json":
+        body["metadata"]["resourceVersion"] = created["metadata"]["resourceVersion"]
+    method = "PUT" if kind == "application/json" else "PATCH"
+    query = "fieldManager=second" + ("&force=true" if kind == APPLY else "")
+    kube.ok(method, f"{url}/b?{query}", body, kind)
+
+    stored = kube.ok("GET", f"{url}/b")
+    assert json.dumps(stored["spec"]) == json.dumps(spec)
+    assert stored["metadata"]["generation"] == 2
+    owner = next(each for each in stored["metadata"]["managedFields"] if each["manager"] == "second")
+    assert "f:a" in owner["fieldsV1"]["f:spec"]
