@@ -13,6 +13,7 @@ from clientgo import flags
 from clientgo.clock import Clock
 from clientgo.commandline import flag
 from clientgo.errors import ConfigError
+from clientgo.version import KUBERNETES
 
 COMMANDS, SERVERS = "clientgo.commands", "clientgo.servers"
 """Groups of entry points: `Command` and `ServerFactory`."""
@@ -160,7 +161,7 @@ class MemoryServer(Protocol):
         """Return the clock's time at which the server's controllers act next, or None."""
 
 
-_LISTENER, _STORAGE, _CLUSTER, _AUDIT = "listener", "storage", "cluster", "admission and audit"
+_API, _LISTENER, _STORAGE, _CLUSTER, _AUDIT = "API", "listener", "storage", "cluster", "admission and audit"
 """Groups of the server's flags."""
 
 
@@ -184,6 +185,20 @@ class BundledOptions(CommonOptions):
     `secure` serves TLS with a token for the administrator and RBAC; a `host` other than loopback requires it.
     """
 
+    version: str = flag(
+        "",
+        "minor version of Kubernetes to serve the API of, such as 1.36 (default: that in the environment variable"
+        f" KUBERNETES_VERSION, else {KUBERNETES})",
+        "--kubernetes-version",
+        group=_API,
+        metavar="VERSION",
+    )
+    feature_gates: str = flag(
+        "",
+        "comma-separated gates to turn on or off, as NAME=true or NAME=false; AllAlpha and AllBeta stand for many",
+        group=_API,
+        metavar="GATES",
+    )
     port: int = flag(0, "port to listen on (default: a free port)", group=_LISTENER, metavar="N", type=flags.port)
     host: str = flag(
         "127.0.0.1",
@@ -223,8 +238,8 @@ class BundledOptions(CommonOptions):
 class ServerFactory(Protocol):
     """Constructors of a server."""
 
-    def in_memory(self, clock: Clock, *, bare: bool = False) -> MemoryServer:
-        """Return a new server without sockets and threads, by this clock.
+    def in_memory(self, clock: Clock, *, bare: bool = False, version: str = "") -> MemoryServer:
+        """Return a new server without sockets and threads, by this clock; see `BundledOptions` for `version`.
 
         A `bare` one is an API server alone, without controllers and namespaces; it creates that of each new object.
         """

@@ -30,9 +30,9 @@ class EmbeddedServer(ApiServer):
     token = ""  # nosec B105  # set by `start`
 
     @staticmethod
-    def in_memory(clock: Clock, *, bare: bool = False) -> InMemoryServer:
+    def in_memory(clock: Clock, *, bare: bool = False, version: str = "") -> InMemoryServer:
         """Return a new server without sockets and threads, by this clock; see `InMemoryServer`."""
-        return InMemoryServer(clock, bare=bare)
+        return InMemoryServer(clock, bare=bare, version=version)
 
     @classmethod
     def on_port(cls, options: BundledOptions, clock: Clock) -> "EmbeddedServer":

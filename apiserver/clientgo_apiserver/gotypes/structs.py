@@ -17,6 +17,7 @@ from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, rule_of
 from clientgo.meta.patches import UnmergeablePatch
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
 from clientgo_apiserver.largejson import decode_large
+from clientgo_apiserver.releases.release import cached_by_release
 from clientgo_apiserver.resources import Object
 
 OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
@@ -119,7 +120,7 @@ def fields_by_name(message: Message) -> dict[str, ProtobufField]:
     return {field.name: field for field in members(message)}
 
 
-@cache
+@cached_by_release
 def rules_of_kind(api_version: str, kind: str) -> MergeRules:
     """Return the merge rules of a built-in kind, by path of field names; list items add nothing to the path."""
     return cached_rules(partial(_rule_of_kind, api_version, kind))
@@ -139,7 +140,7 @@ def members(message: Message) -> Iterable[ProtobufField]:
             yield from members(field.message)
 
 
-@cache
+@cached_by_release
 def _struct_of(api_version: str, kind: str) -> Any:
     message = find_message(api_version, kind)
     return None if message is None else _define(message, _HEAD)

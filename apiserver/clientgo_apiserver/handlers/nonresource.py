@@ -6,7 +6,6 @@ from email.utils import formatdate
 from functools import partial
 from typing import Any
 
-from clientgo.version import KUBERNETES
 from clientgo_apiserver.auth.serviceaccounts import ISSUER
 from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.handlers.zpages import Z_PAGES, z_page
@@ -26,22 +25,6 @@ from clientgo_apiserver.state import State
 
 Deferred = Callable[[], HTTPResponse]
 
-_MAJOR, _, _MINOR = KUBERNETES.partition(".")
-VERSION = {
-    "major": _MAJOR,
-    "minor": _MINOR,
-    "emulationMajor": _MAJOR,
-    "emulationMinor": _MINOR,
-    "minCompatibilityMajor": _MAJOR,
-    "minCompatibilityMinor": str(int(_MINOR) - 1),
-    "gitVersion": f"v{KUBERNETES}.0+bundled",
-    "gitCommit": "",
-    "gitTreeState": "",
-    "buildDate": "1970-01-01T00:00:00Z",
-    "goVersion": "",
-    "compiler": "cpython",
-    "platform": "any/any",
-}
 _HEALTH = ("healthz", "livez", "readyz")
 
 _CHECKS = read_sections(__package__, "health.txt")
@@ -238,11 +221,27 @@ def _health(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResp
     return text_response(f"{''.join(lines)}{name} check passed\n" if "verbose" in request.query else "ok")
 
 
-def _version(_: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
+def _version(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
     if len(segments) > 1:
         raise PageNotFound
     check_accept(request.headers.get("accept", ""), (JSON,))
-    return _indented(VERSION)
+    release = state.release
+    names = {"major": "1", "minor": str(release.minor)}
+    compatible = {"Major": "1", "Minor": str(release.minor - 1)}
+    return _indented(
+        {
+            **names,
+            **{f"emulation{name.capitalize()}": value for name, value in names.items()},
+            **{f"minCompatibility{name}": value for name, value in compatible.items()},
+            "gitVersion": f"v{release.version}.0+bundled",
+            "gitCommit": "",
+            "gitTreeState": "",
+            "buildDate": "1970-01-01T00:00:00Z",
+            "goVersion": "",
+            "compiler": "cpython",
+            "platform": "any/any",
+        }
+    )
 
 
 def _metrics(state: State, _: HTTPRequest, segments: list[str]) -> HTTPResponse:

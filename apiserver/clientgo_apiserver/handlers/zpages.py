@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from clientgo.commandline import flag_values
-from clientgo.version import KUBERNETES
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, as_requested, json_response, text_response
 from clientgo_apiserver.http.rendering import indent
 from clientgo_apiserver.http.status import PageNotFound, not_acceptable
@@ -78,8 +77,8 @@ def _status(state: State) -> dict[str, Any]:
         "startTime": rfc3339(int(state.started)),
         "uptimeSeconds": int(state.clock.time() - state.started),
         "goVersion": "",
-        "binaryVersion": f"{KUBERNETES}.0+bundled",
-        "emulationVersion": KUBERNETES,
+        "binaryVersion": f"{state.release.version}.0+bundled",
+        "emulationVersion": state.release.version,
         "paths": [*_PATHS],
     }
 

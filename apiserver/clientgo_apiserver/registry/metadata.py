@@ -20,6 +20,8 @@ _KEPT = ("generation", "generateName", "deletionTimestamp", "deletionGracePeriod
 _VALIDATED_ONCE = frozenset(("deployments", "resourcequotas", "services"))
 _RBAC = "rbac.authorization.k8s.io"
 _NAME_RULES: dict[tuple[str, str], names.Check] = {
+    ("certificates.k8s.io", "clustertrustbundles"): lambda _: [],  # the rule `bundle_name` knows the signer
+    ("coordination.k8s.io", "leasecandidates"): names.data_key_errors,
     ("", "namespaces"): names.label_errors,
     ("apps", "statefulsets"): names.label_errors,
     ("", "services"): names.label_errors,

@@ -3,16 +3,17 @@
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
+from clientgo.meta.schema.gotypes import is_in_range
 from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.http.status import Cause
 from clientgo_apiserver.registry.validation import (
     access,
     capacities,
+    certificates,
     cluster,
     core,
     devices,
@@ -27,14 +28,17 @@ from clientgo_apiserver.registry.validation import (
 from clientgo_apiserver.registry.validation.pods import containers, resources, specs, updates, volumes
 from clientgo_apiserver.registry.validation.scopes import RULES, FieldCheck, FieldScope, RegisteredRule, within
 from clientgo_apiserver.registry.validation.workloads import controllers, cron, jobs, jobstatus
+from clientgo_apiserver.releases.release import cached_by_release, current
 
 RULE_MODULES: tuple[ModuleType, ...] = (
-    *(generic, access, capacities, cluster, core, devices, flowcontrol, limits, network, policies, storage, webhooks),
+    *(generic, access, capacities, certificates, cluster, core, devices, flowcontrol, limits, network, policies),
+    *(storage, webhooks),
     *(containers, resources, specs, updates, volumes),
     *(controllers, cron, jobs, jobstatus),
 )
 """Modules whose rules are registered by this import; `expressions` has those about CEL."""
 
+_RANGES = re.compile(r" (since|until|gate)=(\S+)")
 _STEP = re.compile(r"(\w*)(!?)((?:\[\]|\{\})*)")
 _EMPTY: dict[str, Any] = {}
 ScopeTest = Callable[[FieldScope], bool]
@@ -88,7 +92,7 @@ class CompiledRules:
         return [cause for _, causes in numbered for cause in causes]
 
 
-@cache
+@cached_by_release
 def sections() -> dict[str, list[str]]:
     """Return the lines of each type of all rule files."""
     lines_by_type: dict[str, list[str]] = {}
@@ -96,11 +100,22 @@ def sections() -> dict[str, list[str]]:
     for folder in (package, f"{package}.pods", f"{package}.workloads"):
         for file in sorted(entry.name for entry in files(folder).iterdir() if entry.name.endswith(".txt")):
             for name, lines in read_sections(folder, file).items():
-                lines_by_type.setdefault(name, []).extend(lines)
+                lines_by_type.setdefault(name, []).extend(_served(lines))
     return lines_by_type
 
 
-@cache
+def _served(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the rules of the current release without their words `since=`, `until=`, `gate=` and `gate=!`, if any."""
+    release = current()
+    for line in lines:
+        gates = (gate for word, gate in _RANGES.findall(line) if word == "gate")
+        if is_in_range(line, release.minor) and all(
+            release.enabled(gate.removeprefix("!")) is not gate.startswith("!") for gate in gates
+        ):
+            yield _RANGES.sub("", line)
+
+
+@cached_by_release
 def rules_of(name: str) -> CompiledRules | None:
     """Return the rules of a type, or None if there are none."""
     lines = sections().get(name)
