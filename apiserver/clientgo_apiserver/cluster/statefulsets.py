@@ -1,9 +1,9 @@
 """StatefulSets: pods with ordinals, created, updated and deleted in order.
 
 With `OrderedReady`, a pod is created once all before it are available, and removed once all before it are; with
-`Parallel`, at once. A rolling update replaces pods from the highest ordinal down to `partition`, one at a time; with
-`OnDelete`, a pod gets the new template when it is deleted. `maxUnavailable` is ignored, also if an object has it: its
-feature is disabled by default.
+`Parallel`, at once. A rolling update replaces pods from the highest ordinal down to `partition`, one at a time, or with
+the feature MaxUnavailableStatefulSet as many as `maxUnavailable` allows; with `OnDelete`, a pod gets the new template
+when it is deleted.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,8 @@ from clientgo_apiserver.cluster.podcontrol import (
     split_available,
 )
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
-from clientgo_apiserver.cluster.rollout import wanted_replicas
+from clientgo_apiserver.cluster.rollout import resolve, wanted_replicas
+from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
@@ -170,9 +171,12 @@ class StatefulSetController(RevisionedController):
         return volumes
 
     def _roll(self, obj: Object, pods: dict[int, Object], update: str) -> None:
-        """Delete the old pod with the highest ordinal, once all pods above it are available."""
+        """Delete old pods from the highest ordinal down: one once all above it are available, or several at once."""
         strategy = obj["spec"].get("updateStrategy") or {}
         if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+            return
+        if current().enabled("MaxUnavailableStatefulSet"):
+            self._roll_together(obj, pods, update)
             return
         for ordinal in reversed(_ordinals(obj)[_partition(obj) :]):
             pod = pods.get(ordinal)
@@ -181,6 +185,17 @@ class StatefulSetController(RevisionedController):
                 return
             if not self._is_available(obj, pod):
                 return
+
+    def _roll_together(self, obj: Object, pods: dict[int, Object], update: str) -> None:
+        """Delete as many old pods as may be unavailable besides those that are."""
+        ordinals = _ordinals(obj)
+        allowed = _max_unavailable(obj) - sum(not self._is_available(obj, pods.get(ordinal)) for ordinal in ordinals)
+        old = [
+            pods[ordinal]
+            for ordinal in reversed(ordinals[_partition(obj) :])
+            if ordinal in pods and not is_deleting(pods[ordinal]) and hash_of(pods[ordinal]) != update
+        ]
+        self._run_steps(obj, [partial(self._delete_stored, pod) for pod in old[: max(allowed, 0)]])
 
     def _is_available(self, obj: Object, pod: Object | None) -> bool:
         if pod is None or is_deleting(pod) or phase_of(pod) != "Running":
@@ -226,6 +241,12 @@ def _ordinals(obj: Object) -> range:
 def _ordinal(obj: Object, pod: Object) -> int | None:
     prefix, _, text = pod["metadata"]["name"].rpartition("-")
     return int(text) if prefix == obj["metadata"]["name"] and text.isdecimal() else None
+
+
+def _max_unavailable(obj: Object) -> int:
+    """Return how many pods a rolling update may make unavailable: percentages are rounded down, at least one."""
+    rolling = (obj["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
+    return max(resolve(rolling.get("maxUnavailable") or 1, wanted_replicas(obj), up=False), 1)
 
 
 def _partition(obj: Object) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from clientgo.meta.apply.managedfields import equal_ignoring_timestamps
 from clientgo_apiserver.admission import chain
-from clientgo_apiserver.admission.namespaces import require_namespace
+from clientgo_apiserver.admission.namespaces import require_namespace, require_present
 from clientgo_apiserver.apiextensions.crdstatus import require_lasting
 from clientgo_apiserver.auth.authorization import Attributes, authorize
 from clientgo_apiserver.gotext import parse_uint
@@ -119,6 +119,8 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         before, entry = entry, state.store.entry(resource.storage, write.namespace, write.name)
         if entry is None:
             raise not_found(resource, write.name)
+        if not request.internal:
+            require_present(state, write.namespace)
         if entry is not before:  # a webhook that converted it need not do so again
             old = await from_storage(resource, entry.object)
         size = len(entry.raw)

@@ -28,6 +28,8 @@ def z_page(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRespo
     if len(segments) > 1:
         raise PageNotFound
     name = segments[0]
+    if not state.release.enabled(f"Component{name.capitalize()}"):
+        raise PageNotFound
     kind, content = name.capitalize(), _flags(state) if name == "flagz" else _status(state)
     for entry in request.headers.get("accept", "").split(","):
         media, *raw = (part.strip() for part in entry.split(";"))

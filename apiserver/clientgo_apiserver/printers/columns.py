@@ -44,7 +44,7 @@ def printer_of(group: str, kind: str) -> Printer:
 def _printed(text: str, kind_name: str) -> Printed:
     if text in _FIXED:
         return _FIXED[text]
-    title, source = re.split(" {2,}", text)
+    title, source = re.split(" {2,}", text.partition(" since=")[0])
     wide, title = title.startswith("+"), title.removeprefix("+")
     source, _, kind = source.partition(":")
     function, parenthesis, path = source.rstrip(")").partition("(")

@@ -10,6 +10,7 @@ from clientgo_apiserver.gotypes.decoding import decode_part, message_of
 from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, quoted, required
 from clientgo_apiserver.limits import MAX_ANNOTATION_BYTES
+from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.resources import Object, Resource
 
 _FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
@@ -24,7 +25,9 @@ _NAME_RULES: dict[tuple[str, str], names.Check] = {
     ("coordination.k8s.io", "leasecandidates"): names.data_key_errors,
     ("", "namespaces"): names.label_errors,
     ("apps", "statefulsets"): names.label_errors,
-    ("", "services"): names.label_errors,
+    ("", "services"): lambda name: (
+        names.label_errors(name) if current().enabled("RelaxedServiceNameValidation") else names.label_1035_errors(name)
+    ),
     # Validators of these do not check names, but no name may break a path.
     ("", "events"): names.path_segment_errors,
     ("policy", "poddisruptionbudgets"): names.path_segment_errors,

@@ -1,13 +1,15 @@
 """Feature gates by version, from `gates.txt`.
 
 A row has the name of a gate and its stages, each from a version on: `1.35:Beta-off 1.37:GA-locked-on`. A version before
-the first stage of a row does not have the gate.
+the first stage of a row does not have the gate, nor one from the stage `removed` on.
 """
 
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
+
+_REMOVED = "removed"
 
 
 class Gate(NamedTuple):
@@ -30,8 +32,8 @@ def gates_of(version: str) -> Mapping[str, Gate]:
         for since, _, state in (stage.partition(":") for stage in stages):
             if minor_of(since) <= target:
                 stage, *words = state.split("-")
-                gates[name] = Gate(stage, words[-1] == "on", "locked" in words)
-    return gates
+                gates[name] = Gate(stage, words[-1:] == ["on"], "locked" in words)
+    return {name: gate for name, gate in gates.items() if gate.stage != _REMOVED}
 
 
 @cache

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from clientgo_apiserver.http.status import Cause, invalid_value, not_supported, required, too_long
 from clientgo_apiserver.names import qualified_errors, subdomain_errors
-from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+from clientgo_apiserver.registry.validation.cluster import signer_name
+from clientgo_apiserver.registry.validation.pods.volumes import local_path
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 from clientgo_apiserver.resources import Object
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ _BLOCK = re.compile(rb"-----BEGIN ([^-\n]+)-----\r?\n(.*?)-----END \1-----", re.
 _OMITTED = "<value omitted>"
 _MAX_BUNDLE, _MAX_UID, _MAX_REQUEST, _MAX_CHAIN, _MAX_ANNOTATIONS = 1 << 20, 128, 4096, 65_536, 1 << 18
 _HOUR, _DAY = 3_600, 86_400
+_KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
+_PATHS = ("credentialBundlePath", "keyPath", "certificateChainPath")
 _FINAL = ("Issued", "Denied", "Failed")
 _ONE_FINAL = 'There may be at most one condition with type "Issued", "Denied", or "Failed"'
 _MARGIN = timedelta(minutes=10)
@@ -66,6 +70,57 @@ def bundle_name(value: Object, _: FieldScope) -> Iterator[Cause]:
     else:
         reasons = subdomain_errors(name.removeprefix(prefix) if signer else name)
         yield from (invalid_value("metadata.name", name, reason) for reason in reasons)
+
+
+@rule()
+def bundle_source(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Check a source of a projected volume with trusted authorities."""
+    name, signer, path = value.get("name"), value.get("signerName"), value.get("path")
+    if name is not None and signer is not None:
+        yield invalid_value("", value, "only one of name and signerName may be used")
+    elif name is not None:
+        yield from _named_bundle(name)
+        if value.get("labelSelector") is not None:
+            yield invalid_value(
+                "labelSelector", value["labelSelector"], "labelSelector must be unset if name is specified"
+            )
+    elif signer is not None:
+        if not signer:
+            yield required("signerName", "must be a valid signer name")
+        yield from within("signerName", list(signer_name(signer, scope)))
+        yield from within("labelSelector", list(scope.errors_of("LabelSelector", value.get("labelSelector") or {})))
+    else:
+        yield required("", "either name or signerName must be specified")
+    if not path:
+        yield required("path")
+    else:
+        yield from within("path", list(local_path(path, scope)))
+
+
+def _named_bundle(name: str) -> Iterator[Cause]:
+    if not name:
+        yield required("name", "must be a valid object name")
+    *signer, last = name.split(":")
+    for reason in subdomain_errors(last if len(signer) in (0, 2) else name):
+        yield invalid_value("name", name, f"not a valid clustertrustbundlename: {reason}")
+
+
+@rule()
+def certificate_source(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Check a source of a projected volume with a certificate for the pod."""
+    signer, seconds = value.get("signerName") or "", value.get("maxExpirationSeconds")
+    yield from within("signerName", list(signer_name(signer, scope)))
+    yield from within("userAnnotations", list(user_annotations(value.get("userAnnotations") or {}, scope)))
+    if value.get("keyType", "") not in _KEY_TYPES:
+        yield not_supported("keyType", value.get("keyType", ""), _KEY_TYPES)
+    if seconds is not None and not _HOUR <= seconds <= _longest(signer):
+        bound = f">= {_HOUR}" if seconds < _HOUR else f"<= {_longest(signer)}"
+        yield invalid_value("maxExpirationSeconds", seconds, f"if provided, maxExpirationSeconds must be {bound}")
+    paths = {name: value[name] for name in _PATHS if value.get(name)}
+    for name, path in paths.items():
+        yield from within(name, list(local_path(path, scope)))
+    if not paths:
+        yield required("", "specify at least one of credentialBundlePath, keyPath, and certificateChainPath")
 
 
 @rule(absent=True)
@@ -130,10 +185,15 @@ def object_uid(value: str | None, _: FieldScope) -> Iterator[Cause]:
 @rule()
 def certificate_lifetime(value: int, scope: FieldScope) -> Iterator[Cause]:
     """Check the longest lifetime of a certificate: an hour to a day for Kubernetes' signers, to 91 days for others."""
-    domain = (scope.root.value["spec"].get("signerName") or "").partition("/")[0]
-    limit = _DAY if domain == "kubernetes.io" or domain.endswith(".kubernetes.io") else 91 * _DAY
+    limit = _longest(scope.root.value["spec"].get("signerName") or "")
     if not _HOUR <= value <= limit:
         yield invalid_value("", value, f"must be in the range [{_HOUR}, {limit}]")
+
+
+def _longest(signer: str) -> int:
+    """Return the longest lifetime in seconds of a signer's certificates."""
+    domain = signer.partition("/")[0]
+    return _DAY if domain == "kubernetes.io" or domain.endswith(".kubernetes.io") else 91 * _DAY
 
 
 @rule(absent=True)

@@ -20,6 +20,7 @@ from clientgo_apiserver.http.status import (
 from clientgo_apiserver.http.status import required as required_value
 from clientgo_apiserver.limits import MAX_ANNOTATION_BYTES
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+from clientgo_apiserver.releases.release import current
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 IMMUTABLE = "field is immutable"
@@ -264,6 +265,8 @@ def ip_address(value: Any, _: FieldScope | None = None) -> Iterator[Cause]:
     if parsed is None:
         yield invalid_value("", value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
         return
+    if not current().enabled("StrictIPCIDRValidation"):
+        return  # the address has a warning
     if parsed.version == 4 and plain != value:
         yield invalid_value("", value, "must not have leading 0s")
     if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
