@@ -257,10 +257,15 @@ def annotations(value: Any, _: FieldScope) -> Iterator[Cause]:
         yield too_long("", MAX_ANNOTATION_BYTES)
 
 
+def without_zeros(address: str) -> str:
+    """Return an IPv4 address without leading zeros of its numbers, which older versions ignore."""
+    return re.sub(r"(^|\.)0+(?=\d)", r"\1", address)
+
+
 @rule()
 def ip_address(value: Any, _: FieldScope | None = None) -> Iterator[Cause]:
     """Reject a text that is not an IP address."""
-    plain = re.sub(r"(^|\.)0+(?=\d)", r"\1", value)
+    plain = without_zeros(value)
     parsed = parse_ip(plain)
     if parsed is None:
         yield invalid_value("", value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
