@@ -8,7 +8,7 @@ from typing import Any
 
 from clientgo_apiserver.auth.serviceaccounts import ISSUER
 from clientgo_apiserver.datafiles import read_sections
-from clientgo_apiserver.handlers.zpages import Z_PAGES, z_page
+from clientgo_apiserver.handlers.zpages import z_page, z_pages
 from clientgo_apiserver.http.messages import (
     JSON,
     HTTPRequest,
@@ -21,6 +21,7 @@ from clientgo_apiserver.http.messages import (
 from clientgo_apiserver.http.rendering import indent
 from clientgo_apiserver.http.status import PageNotFound
 from clientgo_apiserver.registry import discovery, openapi
+from clientgo_apiserver.releases.rows import served_rows
 from clientgo_apiserver.state import State
 
 Deferred = Callable[[], HTTPResponse]
@@ -30,7 +31,7 @@ _HEALTH = ("healthz", "livez", "readyz")
 _CHECKS = read_sections(__package__, "health.txt")
 _PAGES = (
     *("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2"),
-    *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version", *Z_PAGES),
+    *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version"),
 )
 _OPENID_CACHING = ("Cache-Control", "public, max-age=3600")
 _V2_PROTOBUF, _V3_PROTOBUF = "proto-openapi.spec.v2", "proto-openapi.spec.v3"
@@ -55,7 +56,7 @@ def answer(state: State, request: HTTPRequest) -> HTTPResponse | Deferred:
 
 def _root(state: State, _: HTTPRequest, segments: list[str]) -> HTTPResponse:
     groups = {group: versions for group, versions in state.registry.groups().items() if group}
-    paths = {*_PAGES, *(f"/apis/{group}" for group in groups)}
+    paths = {*_PAGES, *z_pages(state), *(f"/apis/{group}" for group in groups)}
     paths |= {f"/apis/{group}/{version}" for group, versions in groups.items() for version in versions}
     paths |= {f"/{name}{check and '/'}{check}" for name in _HEALTH for check in ("", *_checks(name))}
     return _indented({"paths": sorted(paths)})
@@ -193,7 +194,7 @@ def _openid_document(state: State, request: HTTPRequest, *, keys: bool) -> HTTPR
 
 def _checks(name: str) -> list[str]:
     """Return the checks of a health endpoint, in order."""
-    checks = _CHECKS["start"] + _CHECKS[name] + _CHECKS["hooks"]
+    checks = [*served_rows(_CHECKS["start"] + _CHECKS[name] + _CHECKS["hooks"])]
     return [*checks, "shutdown"] if name == "readyz" else checks
 
 

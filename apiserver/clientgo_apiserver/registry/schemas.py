@@ -121,6 +121,14 @@ def make_tables(table: Iterable[Section]) -> Tables:
     return tables
 
 
+def built_in_schemas() -> dict[str, Json]:
+    """Return the schemas of the table in the current release, by definition, as documents of all groups have them."""
+    tables = make_tables(sections().values())
+    for name in tables.in_every_group:
+        tables.schemas[name]["x-kubernetes-group-version-kind"] *= 2
+    return tables.schemas
+
+
 def _add(tables: Tables, section: Section, entry: GoType, schema: Json) -> None:
     definition, marks = f"{section.package_of(entry)}.{entry.name}", entry.marks
     if "kind" in marks:

@@ -7,7 +7,6 @@ from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
-from clientgo.meta.schema.gotypes import is_in_range
 from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.http.status import Cause
 from clientgo_apiserver.registry.validation import (
@@ -28,7 +27,8 @@ from clientgo_apiserver.registry.validation import (
 from clientgo_apiserver.registry.validation.pods import containers, resources, specs, updates, volumes
 from clientgo_apiserver.registry.validation.scopes import RULES, FieldCheck, FieldScope, RegisteredRule, within
 from clientgo_apiserver.registry.validation.workloads import controllers, cron, jobs, jobstatus
-from clientgo_apiserver.releases.release import cached_by_release, current
+from clientgo_apiserver.releases.release import cached_by_release
+from clientgo_apiserver.releases.rows import served_rows
 
 RULE_MODULES: tuple[ModuleType, ...] = (
     *(generic, access, capacities, certificates, cluster, core, devices, flowcontrol, limits, network, policies),
@@ -38,7 +38,6 @@ RULE_MODULES: tuple[ModuleType, ...] = (
 )
 """Modules whose rules are registered by this import; `expressions` has those about CEL."""
 
-_RANGES = re.compile(r" (since|until|gate)=(\S+)")
 _STEP = re.compile(r"(\w*)(!?)((?:\[\]|\{\})*)")
 _EMPTY: dict[str, Any] = {}
 ScopeTest = Callable[[FieldScope], bool]
@@ -100,19 +99,8 @@ def sections() -> dict[str, list[str]]:
     for folder in (package, f"{package}.pods", f"{package}.workloads"):
         for file in sorted(entry.name for entry in files(folder).iterdir() if entry.name.endswith(".txt")):
             for name, lines in read_sections(folder, file).items():
-                lines_by_type.setdefault(name, []).extend(_served(lines))
+                lines_by_type.setdefault(name, []).extend(served_rows(lines))
     return lines_by_type
-
-
-def _served(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the rules of the current release without their words `since=`, `until=`, `gate=` and `gate=!`, if any."""
-    release = current()
-    for line in lines:
-        gates = (gate for word, gate in _RANGES.findall(line) if word == "gate")
-        if is_in_range(line, release.minor) and all(
-            release.enabled(gate.removeprefix("!")) is not gate.startswith("!") for gate in gates
-        ):
-            yield _RANGES.sub("", line)
 
 
 @cached_by_release
