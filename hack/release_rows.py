@@ -1,9 +1,9 @@
 """Rows of the table of Go types for another version of Kubernetes, from its OpenAPI documents.
 
-`python -m hack.release_rows 1.38` reads the documents of the server of kubectl's current context, and with `--document
-FILE` a published one (`swagger.json`, or a document of OpenAPI v3; may be repeated). It prints what differs from the
-nearest version in the table, as rows with `since=` and `until=`; a changed field has a row for each form. What documents
-lack is added by hand: see docs/releases.md.
+`python -m hack.release_rows 1.38` reads the documents of the server of kubectl's current context; with `--document`
+it reads a published one (`swagger.json`, or a document of OpenAPI v3; may be repeated). It prints what differs from the
+nearest version in the table, as rows with `since=` and `until=`; a changed field has a row for each form. What
+documents lack is added by hand: see docs/releases.md.
 """
 
 import argparse

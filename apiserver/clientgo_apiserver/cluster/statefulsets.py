@@ -187,15 +187,22 @@ class StatefulSetController(RevisionedController):
                 return
 
     def _roll_together(self, obj: Object, pods: dict[int, Object], update: str) -> None:
-        """Delete as many old pods as may be unavailable besides those that are."""
+        """Delete as many old pods as may be unavailable besides those that are.
+
+        With `Parallel`, old pods that are unavailable anyway are all deleted, so that a faulty template is replaced.
+        """
         ordinals = _ordinals(obj)
-        allowed = _max_unavailable(obj) - sum(not self._is_available(obj, pods.get(ordinal)) for ordinal in ordinals)
+        unavailable = {each for each in ordinals if not self._is_available(obj, pods.get(each))}
         old = [
-            pods[ordinal]
-            for ordinal in reversed(ordinals[_partition(obj) :])
-            if ordinal in pods and not is_deleting(pods[ordinal]) and hash_of(pods[ordinal]) != update
+            each
+            for each in reversed(ordinals[_partition(obj) :])
+            if each in pods and not is_deleting(pods[each]) and hash_of(pods[each]) != update
         ]
-        self._run_steps(obj, [partial(self._delete_stored, pod) for pod in old[: max(allowed, 0)]])
+        lost = [each for each in old if each in unavailable] if _is_parallel(obj) else []
+        remaining = [each for each in old if each not in lost]
+        allowed = max(_max_unavailable(obj) - len(unavailable), 0)
+        chosen = [*lost, *remaining[:allowed]]
+        self._run_steps(obj, [partial(self._delete_stored, pods[each]) for each in chosen])
 
     def _is_available(self, obj: Object, pod: Object | None) -> bool:
         if pod is None or is_deleting(pod) or phase_of(pod) != "Running":
