@@ -83,7 +83,8 @@ def main() -> None:
     if len(versions) == 1:  # a version of the table: what differs is an error there
         versions *= 2
         tables[nearest] = lines_of(nearest)
-    sys.stdout.writelines(f"{row}\n" for row in rows(*(tables[each] for each in versions), (versions[0], versions[-1])))
+    first, last = versions[0], versions[-1]
+    sys.stdout.writelines(f"{row}\n" for row in rows(tables[first], tables[last], (first, last)))
 
 
 if __name__ == "__main__":

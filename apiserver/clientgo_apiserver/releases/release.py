@@ -134,10 +134,9 @@ def cached_by_release(function: Callable[P, R], maxsize: int | None = None) -> C
     @wraps(function)
     def call(*args: P.args, **options: P.kwargs) -> R:
         caches = _thread.release.caches
-        cached = caches.get(function)
-        if cached is None:
-            cached = caches[function] = lru_cache(maxsize)(function)
-        result: R = cached(*args, **options)
+        if function not in caches:
+            caches[function] = lru_cache(maxsize)(function)
+        result: R = caches[function](*args, **options)
         return result
 
     return call

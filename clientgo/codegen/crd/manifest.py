@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from clientgo.codegen.crd.dryrun import CheckedDefinition, check_definition
+from clientgo.codegen.crd.minimum import ANNOTATION, BASE, minimum_version
 from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind, own_kind, with_storage
 from clientgo.codegen.model import non_empty
@@ -81,12 +82,11 @@ def _manifest(stored: ApiType, versions: list[dict[str, Any]]) -> dict[str, Any]
     if stored.conversion is not None:
         spec["conversion"] = _conversion(stored.conversion)
     spec["versions"] = versions
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": non_empty(metadata),
-        "spec": spec,
-    }
+    manifest = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    version = minimum_version({"spec": spec})
+    if version != BASE:
+        metadata["annotations"] = {ANNOTATION: version, **metadata["annotations"]}
+    return {**manifest, "metadata": non_empty(metadata), "spec": spec}
 
 
 def _conversion(conversion: WebhookConversion) -> dict[str, Any]:
