@@ -21,19 +21,26 @@ class Gate(NamedTuple):
 
 
 @cache
-def gates_of(version: str) -> Mapping[str, Gate]:
-    """Return the gates of a version such as `1.36`, with their defaults, by name."""
-    gates = {}
-    target = minor_of(version)
-    for row in (files(__package__) / "gates.txt").read_text(encoding="utf-8").splitlines():
-        name, *stages = row.split()
-        if name == "#":
-            continue
-        for since, _, state in (stage.partition(":") for stage in stages):
-            if minor_of(since) <= target:
-                stage, *words = state.split("-")
-                gates[name] = Gate(stage, words[-1:] == ["on"], "locked" in words)
-    return {name: gate for name, gate in gates.items() if gate.stage != _REMOVED}
+def _rows() -> Mapping[str, str]:
+    lines = (files(__package__) / "gates.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
+
+
+@cache
+def gate_of(version: str, name: str) -> Gate | None:
+    """Return a gate of a version such as `1.36`, with its default; None if the version does not have it."""
+    target, gate = minor_of(version), None
+    for since, _, state in (stage.partition(":") for stage in _rows().get(name, "").split()):
+        if minor_of(since) <= target:
+            stage, *words = state.split("-")
+            gate = None if stage == _REMOVED else Gate(stage, words[-1] == "on", "locked" in words)
+    return gate
+
+
+def gates_of(version: str) -> dict[str, Gate]:
+    """Return the gates of a version, with their defaults, by name."""
+    gates = ((name, gate_of(version, name)) for name in _rows())
+    return {name: gate for name, gate in gates if gate is not None}
 
 
 @cache

@@ -8,14 +8,14 @@ import re
 import threading
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
-from functools import cached_property, lru_cache, wraps
+from functools import lru_cache, wraps
 from os import environ
 from typing import Any, ParamSpec, TypeVar
 
 from clientgo.errors import ConfigError
 from clientgo.flags import parse_bool
 from clientgo.version import KUBERNETES, KUBERNETES_VERSIONS
-from clientgo_apiserver.releases.gates import Gate, gates_of, minor_of
+from clientgo_apiserver.releases.gates import Gate, gate_of, gates_of, minor_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,23 +30,23 @@ _CACHED_RELEASES = 16
 class Release:
     """Version of Kubernetes, such as `1.36`, and the states of its gates."""
 
-    def __init__(self, version: str, settings: Mapping[str, bool]) -> None:
+    def __init__(self, version: str, changed: Mapping[str, Gate]) -> None:
         self.version = version
         self.minor = minor_of(version)
-        self._settings = settings
+        self._changed = changed
         self.caches: dict[Callable[..., Any], Callable[..., Any]] = {}
 
     def __repr__(self) -> str:
         return f"<Release {self.version}>"
 
-    @cached_property
+    @property
     def gates(self) -> Mapping[str, Gate]:
-        """The gates by name; read on first use."""
-        return _with_settings(gates_of(self.version), self._settings)
+        """The gates by name, read each time."""
+        return {**gates_of(self.version), **self._changed}
 
     def enabled(self, name: str) -> bool:
         """Return whether a gate is on; one that this version does not have is off."""
-        gate = self.gates.get(name)
+        gate = self._changed.get(name) or gate_of(self.version, name)
         return gate is not None and gate.on
 
     def at_least(self, version: str) -> bool:
@@ -83,8 +83,7 @@ def release_of(version: str = "", feature_gates: str = "") -> Release:
 @lru_cache(maxsize=_CACHED_RELEASES)
 def _release(version: str, feature_gates: str) -> Release:
     settings = _parse(feature_gates)
-    _with_settings(gates_of(version) if settings else {}, settings)  # raises, before a server starts
-    return Release(version, settings)
+    return Release(version, _changed(gates_of(version), settings) if settings else {})
 
 
 def _parse(feature_gates: str) -> dict[str, bool]:
@@ -98,8 +97,8 @@ def _parse(feature_gates: str) -> dict[str, bool]:
     return settings
 
 
-def _with_settings(gates: Mapping[str, Gate], settings: Mapping[str, bool]) -> dict[str, Gate]:
-    changed = dict(gates)
+def _changed(gates: Mapping[str, Gate], settings: Mapping[str, bool]) -> dict[str, Gate]:
+    changed: dict[str, Gate] = {}
     for group, stage in _GROUPS.items():
         if group in settings:
             unlocked = {name: gate for name, gate in gates.items() if gate.stage == stage and not gate.locked}
