@@ -77,8 +77,8 @@ def since_table() -> str:
     lines = []
     for name, gates in sorted(usable[KUBERNETES].items()):
         first = next(version for version in KUBERNETES_VERSIONS if name in usable[version])
-        parts = name.rpartition(".")
-        if first != KUBERNETES_VERSIONS[0] and parts[0] not in lines and f"{parts[0]} {first}" not in lines:
+        owner = name.rpartition(".")[0]
+        if first != KUBERNETES_VERSIONS[0] and owner not in lines and f"{owner} {first}" not in lines:
             lines.append(" ".join([name, first, *gates]))
     return _SINCE_HEAD + "".join(f"{line}\n" for line in lines)
 

@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--document", type=Path, action="append", default=[], help="OpenAPI document; may be repeated")
     arguments = parser.parse_args()
     schemas = _read(arguments.document) if arguments.document else served_schemas()
-    nearest = min(KUBERNETES_VERSIONS, key=lambda known: abs(minor_of(known) - minor_of(arguments.version)))
+    nearest = min(KUBERNETES_VERSIONS, key=lambda version: abs(minor_of(version) - minor_of(arguments.version)))
     tables = {nearest: lines_of(nearest), arguments.version: [*type_lines(schemas)]}
     versions = sorted(tables, key=minor_of)
     if len(versions) == 1:  # a version of the table: what differs is an error there

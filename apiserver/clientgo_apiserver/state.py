@@ -11,7 +11,7 @@ from clientgo.servers import BundledOptions
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.limits import LOOP_SECONDS, MAX_BODY_BYTES, MAX_EVENTS
 from clientgo_apiserver.registry.builtin import builtin_registry
-from clientgo_apiserver.releases.release import Release, current
+from clientgo_apiserver.releases.release import KubernetesRelease, current
 from clientgo_apiserver.resources import Registry
 from clientgo_apiserver.storage.containerfiles import ContainerFiles
 from clientgo_apiserver.storage.store import Store
@@ -95,7 +95,7 @@ class State:
     scheduler: Scheduler
     clock: Clock = SYSTEM_CLOCK
     options: ServerOptions = field(default_factory=ServerOptions)
-    release: Release = field(default_factory=current)
+    release: KubernetesRelease = field(default_factory=current)
     registry: Registry = field(default_factory=builtin_registry)
     store: Store = field(default_factory=Store)
     calls: Counter[Call] = field(default_factory=Counter)

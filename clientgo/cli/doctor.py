@@ -216,9 +216,9 @@ def check_fields(minor: int, root: Path) -> Iterator[Diagnosis]:
 
 def _sources(root: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(root.rglob("*.py")):
-        parts = path.relative_to(root).parts
-        if not any(part.startswith(".") or part in _NOT_OURS for part in parts):
-            yield "/".join(parts), path.read_text(encoding="utf-8")
+        relative = path.relative_to(root)
+        if not any(part.startswith(".") or part in _NOT_OURS for part in relative.parts):
+            yield relative.as_posix(), path.read_text(encoding="utf-8")
 
 
 def check_user(client: Clientset) -> Iterator[Diagnosis]:

@@ -27,7 +27,7 @@ _GROUPS = {"AllAlpha": "Alpha", "AllBeta": "Beta"}
 _CACHED_RELEASES = 16
 
 
-class Release:
+class KubernetesRelease:
     """Version of Kubernetes, such as `1.36`, and the states of its gates."""
 
     def __init__(self, version: str, changed: Mapping[str, Gate]) -> None:
@@ -37,7 +37,7 @@ class Release:
         self.caches: dict[Callable[..., Any], Callable[..., Any]] = {}
 
     def __repr__(self) -> str:
-        return f"<Release {self.version}>"
+        return f"<KubernetesRelease {self.version}>"
 
     @property
     def gates(self) -> Mapping[str, Gate]:
@@ -66,7 +66,7 @@ class Release:
             _thread.release = before
 
 
-def release_of(version: str = "", feature_gates: str = "") -> Release:
+def release_of(version: str = "", feature_gates: str = "") -> KubernetesRelease:
     """Return the release of these options; the same one for equal options.
 
     Raises:
@@ -81,9 +81,9 @@ def release_of(version: str = "", feature_gates: str = "") -> Release:
 
 
 @lru_cache(maxsize=_CACHED_RELEASES)
-def _release(version: str, feature_gates: str) -> Release:
+def _release(version: str, feature_gates: str) -> KubernetesRelease:
     settings = _parse(feature_gates)
-    return Release(version, _changed(gates_of(version), settings) if settings else {})
+    return KubernetesRelease(version, _changed(gates_of(version), settings) if settings else {})
 
 
 def _parse(feature_gates: str) -> dict[str, bool]:
@@ -122,7 +122,7 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def current() -> Release:
+def current() -> KubernetesRelease:
     """Return the release of the calling thread; the newest one by default."""
     return _thread.release
 
