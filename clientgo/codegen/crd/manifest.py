@@ -73,20 +73,23 @@ def _definition(members: list[OwnKind], maker: SchemaMaker, problems: Problems) 
 
 
 def _manifest(stored: ApiType, versions: list[dict[str, Any]]) -> dict[str, Any]:
-    metadata = {
-        "name": f"{stored.plural}.{stored.group}",
-        "annotations": dict(sorted(stored.annotations)),
-        "labels": dict(sorted(stored.labels)),
-    }
     spec: dict[str, Any] = {"group": stored.group, "names": _names(stored), "scope": stored.scope}
     if stored.conversion is not None:
         spec["conversion"] = _conversion(stored.conversion)
     spec["versions"] = versions
-    manifest = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
     version = minimum_version({"spec": spec})
-    if version != BASE:
-        metadata["annotations"] = {ANNOTATION: version, **metadata["annotations"]}
-    return {**manifest, "metadata": non_empty(metadata), "spec": spec}
+    needed = {} if version == BASE else {ANNOTATION: version}
+    metadata = {
+        "name": f"{stored.plural}.{stored.group}",
+        "annotations": dict(sorted({**needed, **dict(stored.annotations)}.items())),
+        "labels": dict(sorted(stored.labels)),
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": non_empty(metadata),
+        "spec": spec,
+    }
 
 
 def _conversion(conversion: WebhookConversion) -> dict[str, Any]:
