@@ -84,6 +84,10 @@ test: $(DEV) ## Run the tests, without the slow ones; ARGS="tests/cache -k resyn
 test-all: $(DEV) ## Run all tests, including the slow ones (about half an hour)
 	@$(IN_VENV) $(PYTEST) --hypothesis-profile=full $(ARGS)
 
+.PHONY: test-versions
+test-versions: $(DEV) ## Run the sample, the examples and a scaffold against each supported version of Kubernetes (minutes)
+	@$(IN_VENV) hack/versions.sh $(ARGS)
+
 .PHONY: unit
 unit: $(DEV) ## Run the unit tests: no servers or processes
 	@$(IN_VENV) $(PYTEST) -m "unit and not slow" $(ARGS)

@@ -2,5 +2,8 @@
 
 VERSION = "0.1.0"
 
-KUBERNETES = "1.36"
-"""Version of Kubernetes that the library is written for and compared with."""
+KUBERNETES = "1.37"
+"""Newest version of Kubernetes that the library is written for, and that of the built-in types."""
+
+KUBERNETES_VERSIONS = ("1.35", "1.36", KUBERNETES)
+"""Versions of Kubernetes that the library is tested with and that the bundled server serves, oldest first."""

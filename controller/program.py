@@ -6,6 +6,7 @@ import sys
 import threading
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 from clientgo.cache.metrics import InformerName
 from clientgo.coordination import coordination_options, coordinator_for
@@ -21,7 +22,7 @@ from clientgo.rest.request import Requester
 from clientgo.serving import Diagnostics, keys_not_stuck, serve_diagnostics
 from clientgo.serving.stacks import dump_stacks
 from clientgo.stop import on_signals
-from clientgo.typed.preflight import RequiredResource, wait_until_ready
+from clientgo.typed.preflight import RequiredResource, wait_until_ready, warn_of_dropped_fields
 from controller import COMPONENT
 from controller.controller import Controller
 from controller.options import Options
@@ -73,6 +74,7 @@ def run(config: Config, options: Options, stop: threading.Event) -> None:
         closing(RESTClient(replace(config, qps=options.qps, burst=options.burst), stop=stop)) as client,
     ):
         if wait_until_ready(config.host, requirements(client, options), stop):
+            warn_of_dropped_fields(KubernetesClientset(client).discovery.version, Path(__file__).parent)
             control(config, client, options, diagnostics, stop)
 
 

@@ -13,6 +13,7 @@ from clientgo.meta.yamlio import read_yaml
 from clientgo_apiserver.api.datafiles import read_sections
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.gotypes.metadata import timestamp
+from clientgo_apiserver.releases.rows import served_rows
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import name_of
 
@@ -34,8 +35,14 @@ def _add(state: State, obj: Object, now: str) -> None:
     resource = state.registry.by_kind(group, version, obj["kind"])
     if resource is None or state.store.entry(resource.storage, *name_of(obj)) is not None:
         return
+    if obj["kind"] == "APIService" and not _is_served(state, obj["spec"]):
+        return
     meta = {**obj["metadata"], "uid": str(uuid.uuid4()), "creationTimestamp": now}
     state.store.put(resource.storage, {**obj, "metadata": meta})
+
+
+def _is_served(state: State, spec: Object) -> bool:
+    return spec["version"] in state.registry.groups().get(spec.get("group", ""), ())
 
 
 def roles_and_bindings(sections: dict[str, list[str]]) -> Iterator[Object]:
@@ -43,7 +50,7 @@ def roles_and_bindings(sections: dict[str, list[str]]) -> Iterator[Object]:
     for section, lines in sections.items():
         kind, _, namespace = section.partition("/")
         read = _bindings if kind.endswith("Binding") else _roles
-        for name, labels, members in read(lines):
+        for name, labels, members in read([*served_rows(lines)]):
             home = {"namespace": namespace} if namespace else {}
             meta = {
                 "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},

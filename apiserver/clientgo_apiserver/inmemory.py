@@ -43,13 +43,16 @@ class ServedChange(NamedTuple):
 class InMemoryServer:
     """One Kubernetes API in memory, for one thread at a time. A target is a path and query."""
 
-    def __init__(self, clock: Clock, *, bare: bool = False) -> None:
+    def __init__(self, clock: Clock, *, bare: bool = False, version: str = "", feature_gates: str = "") -> None:
         """Create a server, whose pods run at once.
 
         A `bare` one is an API server alone, without controllers and namespaces; it creates that of each new object.
+        See `BundledOptions` for the rest.
         """
         self._scheduler = ManualScheduler(clock)
-        options = ServerOptions(ready_seconds=0.0, simulate=not bare, bare=bare)
+        options = ServerOptions(
+            ready_seconds=0.0, simulate=not bare, bare=bare, version=version, feature_gates=feature_gates
+        )
         self._api = build(self._scheduler, options, clock=clock)
         self._scheduler.run()
 
@@ -64,7 +67,7 @@ class InMemoryServer:
     def request(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> ServedReply:
         """Answer one request, and run the server's controllers until they have nothing more to do."""
         response = self._answer(method, target, headers, body)
-        self._scheduler.run()
+        self._run()
         assert isinstance(response, HTTPResponse), "not a watch"
         return _reply(response)
 
@@ -82,7 +85,7 @@ class InMemoryServer:
         request = HTTPRequest("GET", path, parse_query(query), headers, b"")
         request.upgradable = headers.get("upgrade", "").lower() == "websocket"
         response = _completed(self._api.answer(request))
-        self._scheduler.run()
+        self._run()
         if isinstance(response, Upgrade):
             return MemorySocket(response, headers.get("sec-websocket-key", ""))
         assert isinstance(response, HTTPResponse), "not a watch"
@@ -90,6 +93,7 @@ class InMemoryServer:
 
     def serve(self, definition: Object) -> None:
         """Serve the kinds of a CustomResourceDefinition that is not stored; built-in kinds stay as they are."""
+        self._api.state.release.activate()
         registry = self._api.state.registry
         for resource in unstored_resources(definition):
             served = registry.find(resource.group, resource.version, resource.plural)
@@ -104,9 +108,10 @@ class InMemoryServer:
         Raises:
             ValueError: the kind of one is not served, or it cannot be decoded.
         """
+        self._api.state.release.activate()
         for obj in objects:
             restore(self._api.state, obj)
-        self._scheduler.run()
+        self._run()
 
     def subscribe(self, listener: Callable[[ServedChange], None]) -> None:
         """Call `listener` after each change; it must return at once and not call the server."""
@@ -119,11 +124,15 @@ class InMemoryServer:
 
     def advance(self) -> None:
         """Run what is due by the clock."""
-        self._scheduler.run()
+        self._run()
 
     def next_due(self) -> float | None:
         """Return the clock's time at which the server's controllers act next, or None."""
         return self._scheduler.next_due()
+
+    def _run(self) -> None:
+        self._api.state.release.activate()
+        self._scheduler.run()
 
     def _answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Any:
         path, _, query = target.partition("?")

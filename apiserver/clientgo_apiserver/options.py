@@ -6,8 +6,9 @@ from pathlib import Path
 
 from clientgo.program import flags
 from clientgo.program.commandline import flag
+from clientgo.version import KUBERNETES
 
-_LISTENER, _STORAGE, _CLUSTER, _AUDIT = "listener", "storage", "cluster", "admission and audit"
+_API, _LISTENER, _STORAGE, _CLUSTER, _AUDIT = "API", "listener", "storage", "cluster", "admission and audit"
 """Groups of the server's flags."""
 
 
@@ -31,6 +32,20 @@ class BundledOptions(CommonOptions):
     `secure` serves TLS with a token for the administrator and RBAC; a `host` other than loopback requires it.
     """
 
+    version: str = flag(
+        "",
+        "minor version of Kubernetes to serve the API of, such as 1.36 (default: that in the environment variable"
+        f" KUBERNETES_VERSION, else {KUBERNETES})",
+        "--kubernetes-version",
+        group=_API,
+        metavar="VERSION",
+    )
+    feature_gates: str = flag(
+        "",
+        "comma-separated gates to turn on or off, as NAME=true or NAME=false; AllAlpha and AllBeta stand for many",
+        group=_API,
+        metavar="GATES",
+    )
     port: int = flag(0, "port to listen on (default: a free port)", group=_LISTENER, metavar="N", type=flags.port)
     host: str = flag(
         "127.0.0.1",

@@ -30,6 +30,7 @@ from clientgo_apiserver.cluster.cluster import start_controllers
 from clientgo_apiserver.cluster.stages import Stage, read_stages
 from clientgo_apiserver.faults import NAME, Faults
 from clientgo_apiserver.handlers.dispatch import Api
+from clientgo_apiserver.releases.release import release_of
 from clientgo_apiserver.serving.app import App
 from clientgo_apiserver.serving.certificates import ServingCertificates
 from clientgo_apiserver.serving.stepping import ClockScheduler
@@ -50,8 +51,8 @@ class ApiServer:
     """Serves the Kubernetes API on 127.0.0.1 between `start` and `stop`; port 0 takes any free port.
 
     Raises:
-        ConfigError: `host` is not loopback, and the server has no TLS and authentication; or a file of stages cannot be
-            used.
+        ConfigError: `host` is not loopback, and the server has no TLS and authentication; a file of stages cannot be
+            used; or the version or a feature gate is not supported.
     """
 
     @keywords_of(ServerOptions)
@@ -68,6 +69,7 @@ class ApiServer:
         if open_to_all and not ipaddress.ip_address(options.host).is_loopback:
             raise ConfigError(f"the API server can listen on {options.host} only with TLS and authentication")
         self._options = options
+        self._release = release_of(options.version, options.feature_gates)
         self._data_dir = Path(options.data_dir) if options.data_dir else None
         self._stages = read_stages(read_documents(map(Path, options.stages)))
         self._audit_file: AuditFile | None = None
@@ -202,6 +204,7 @@ class ApiServer:
         )
 
     def _run(self, listener: socket.socket) -> None:
+        self._release.activate()
         connection = TlsConnection if self._options.tls else Connection
         config = uvicorn.Config(
             lambda scope, receive, send: self._app(scope, receive, send),  # type: ignore[misc]  # made before requests
@@ -308,8 +311,12 @@ def build(
     The journal commits each write before `Api.answer` returns; with `commit_together`, the writes of one turn of the
     scheduler together, and responses wait for that (see `Store.when_committed`).
     """
+    release = release_of(options.version, options.feature_gates)
+    release.activate()
     later = scheduler.call_soon if commit_together else None
-    state = State(scheduler, clock, options, store=Store(history=options.history, journal=journal, later=later))
+    state = State(
+        scheduler, clock, options, release, store=Store(history=options.history, journal=journal, later=later)
+    )
     create_initial(state)
     if options.authorization == "RBAC":
         create_cluster_objects(state, port)

@@ -16,6 +16,7 @@ from clientgo_apiserver.http.webhookclient import WebhookClient
 from clientgo_apiserver.http.webhookclient import WebhookEndpoint as WebhookEndpoint
 from clientgo_apiserver.options import BundledOptions
 from clientgo_apiserver.registry.builtin import builtin_registry
+from clientgo_apiserver.releases.release import KubernetesRelease, current
 from clientgo_apiserver.storage.containerfiles import ContainerFiles
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key
@@ -94,6 +95,7 @@ class State:
     scheduler: Scheduler
     clock: Clock = SYSTEM_CLOCK
     options: ServerOptions = field(default_factory=ServerOptions)
+    release: KubernetesRelease = field(default_factory=current)
     registry: Registry = field(default_factory=builtin_registry)
     store: Store = field(default_factory=Store)
     calls: Counter[Call] = field(default_factory=Counter)

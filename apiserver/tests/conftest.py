@@ -2,6 +2,8 @@ import pytest
 
 from apiserver.tests.guarded import Guarded
 from apiserver.tests.inprocess import Kube
+from clientgo.version import KUBERNETES
+from clientgo_apiserver.releases.release import release_of
 
 
 @pytest.fixture
@@ -12,3 +14,9 @@ def kube() -> Kube:
 @pytest.fixture
 def guarded() -> Guarded:
     return Guarded()
+
+
+@pytest.fixture(autouse=True)
+def _newest_release() -> None:
+    """Begin each test in the newest release: servers of other tests have left theirs in this thread."""
+    release_of(KUBERNETES).activate()

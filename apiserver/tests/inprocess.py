@@ -123,11 +123,17 @@ class Kube:
     """Sends requests; `ok` requires success and returns the object, `refused` a failure and returns the Status."""
 
     def __init__(
-        self, options: ServerOptions | None = None, *, simulate: bool = False, journal: Journal | None = None
+        self,
+        options: ServerOptions | None = None,
+        *,
+        simulate: bool = False,
+        journal: Journal | None = None,
+        version: str = "",
+        gates: str = "",
     ) -> None:
         self.clock = FakeClock()
         self.scheduler = ManualScheduler(self.clock)
-        chosen = replace(options or ServerOptions(), simulate=simulate)
+        chosen = replace(options or ServerOptions(), simulate=simulate, version=version, feature_gates=gates)
         self.api: Api = build(self.scheduler, chosen, clock=self.clock, journal=journal)
         self.scheduler.run()
         if self.api.state.store.entry(DEFINITION_KEY, "", f"foos.{GROUP}") is None:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[Server]:
-    with Environment(server=BundledServer(ready_seconds=0.1)) as config:
+    with Environment(server=BundledServer(version="1.36", ready_seconds=0.1)) as config:
         server = Server(config)
         server.set_up()
         yield server
@@ -21,7 +21,7 @@ def plain() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def secure() -> Iterator[Server]:
-    with Environment(server=BundledServer(secure=True, ready_seconds=0.1)) as config:
+    with Environment(server=BundledServer(version="1.36", secure=True, ready_seconds=0.1)) as config:
         server = Server(config)
         server.set_up()
         yield server

@@ -313,7 +313,7 @@ def test_addresses_of_a_node_may_be_repeated_only_when_it_is_created() -> None:
     ],
 )
 def test_json_that_is_no_yaml_cannot_be_applied(text: str, reason: str) -> None:
-    kube, start = Kube(), '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":'
+    kube, start = Kube(version="1.36"), '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":'
     body = f"{start}{text}}}}}".encode()
     message = kube.refused(400, "PATCH", f"{CONFIG_MAPS}/a?fieldManager=me", body, APPLY)["message"]
     assert message == f"error decoding YAML: error converting YAML to JSON: {reason}"

@@ -41,6 +41,12 @@ class ServerVersion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     git_commit: str = ""
     platform: str = ""
 
+    @property
+    def minor_number(self) -> int:
+        """Minor version as a number, without suffixes of providers such as `36+`; 0 if there is none."""
+        digits = "".join(filter(str.isdigit, self.minor))
+        return int(digits or 0)
+
 
 class ServedResource(msgspec.Struct, frozen=True, rename="camel"):
     """A resource, or a subresource (`deployments/scale`), of one version of a group.

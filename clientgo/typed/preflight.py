@@ -5,6 +5,7 @@ Transient errors are logged once and retried; configuration errors end with a on
 
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -21,7 +22,10 @@ from clientgo.errors import (
     Unauthorized,
 )
 from clientgo.log import get_logger
+from clientgo.meta.schema.since import lacking, minor_of
 from clientgo.stop.stopping import ends_with
+from clientgo.typed.discovery import ServerVersion
+from clientgo.version import KUBERNETES
 
 log = get_logger(__name__)
 
@@ -65,6 +69,24 @@ def wait_until_ready(
         clock.sleep(stop, RETRY_BACKOFF.delay(attempt))
         attempt += 1
     return False
+
+
+def warn_of_dropped_fields(version: Callable[[], ServerVersion], folder: Path) -> None:
+    """Log in one line the built-in types and fields that an older server would drop, of those that programs use.
+
+    The programs are the Python files of a folder; `version` requests the server's version.
+    """
+    try:
+        served = version()
+    except ClientGoError as error:  # a server that does not tell its version may serve everything else
+        log.debug("the API server's version is not known", extra={"err": error})
+        return
+    if served.minor_number >= minor_of(KUBERNETES):
+        return
+    sources = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+    if dropped := lacking(served.minor_number, sources):
+        facts = {"version": served.git_version, "fields": dropped}
+        log.warning("the API server drops fields that the program sets", extra=facts)
 
 
 def _first_problem(server: str, requirements: Sequence[RequiredResource]) -> str:

@@ -79,13 +79,29 @@ class Versions:
 
 @pytest.mark.parametrize(
     ("minor", "state", "fix"),
-    [("36", OK, ""), ("37+", OK, ""), ("38", WARNING, "upgrade clientgo"), ("30", WARNING, "kubectl explain")],
+    [
+        ("35", OK, ""),
+        ("37+", OK, ""),
+        ("38", OK, ""),
+        ("39", WARNING, "upgrade clientgo"),
+        ("34", WARNING, "kubectl explain"),
+    ],
 )
 def test_skew_to_the_version_of_the_library_is_a_warning(minor: str, state: str, fix: str) -> None:
     server: Any = Versions(minor)
     [finding] = doctor.check_server(Clientset(server))
     assert finding.state == state
     assert fix in finding.message
+
+
+def test_fields_that_an_older_server_would_drop_are_listed_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "desired.py").write_text("mount = VolumeMount(name='x', bind_mount_options=('noexec',))\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_desired.py").write_text("EvictionResponder()\n")
+    assert list(doctor.check_fields(37, tmp_path)) == []
+    [finding] = doctor.check_fields(36, tmp_path)
+    assert finding.state == WARNING
+    assert "would drop VolumeMount.bindMountOptions (since 1.37, desired.py:1)" in finding.message
 
 
 @pytest.mark.parametrize(

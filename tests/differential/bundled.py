@@ -10,7 +10,7 @@ from tests.differential.playing import Send
 
 def bundled() -> Send:
     """Return requests to a new server that serves all kinds of the sequences."""
-    server = Kube()
+    server = Kube(version="1.36")  # as in the recording
     server.ok("POST", DEFINITIONS, DEFINITION)
     server.ok("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,8 @@ from clientgo.errors import (
     Unauthorized,
 )
 from clientgo.testing.clock import FakeClock
-from clientgo.typed.preflight import RequiredResource, wait_until_ready
+from clientgo.typed.discovery import ServerVersion
+from clientgo.typed.preflight import RequiredResource, wait_until_ready, warn_of_dropped_fields
 
 
 def answers(*errors: Exception) -> Callable[[], None]:
@@ -78,3 +80,19 @@ def test_stop_ends_the_wait() -> None:
     stop = threading.Event()
     stop.set()
     assert not wait_until_ready("https://api", [RequiredResource("foos", answers(NotFound("x")))], stop)
+
+
+@pytest.mark.parametrize(("minor", "warned"), [("35", True), ("36", True), ("37", False)])
+def test_fields_that_the_server_drops_are_logged_once(
+    minor: str, warned: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a.py").write_text("x = EmptyDirVolumeSource(mode=0o700)\n")
+    warn_of_dropped_fields(lambda: ServerVersion(minor=minor, git_version=f"v1.{minor}.0"), tmp_path)
+    assert len(caplog.records) == int(warned)
+
+
+def test_unknown_version_of_the_server_is_no_error(tmp_path: Path) -> None:
+    def forbidden() -> ServerVersion:
+        raise Forbidden("no")
+
+    warn_of_dropped_fields(forbidden, tmp_path)

@@ -28,14 +28,24 @@ def require_namespace(state: State, resource: Resource, namespace: str, name: st
         if not dry_run:
             state.store.put(KEY, new_namespace(state, namespace))
         return
+    if "deletionTimestamp" in _require(state, namespace, stored)["metadata"]:
+        cause = Cause("NamespaceTerminating", "metadata.namespace", f"namespace {namespace} is being terminated")
+        reason = f"unable to create new content in namespace {namespace} because it is being terminated"
+        raise forbidden(resource, name, reason, [cause])
+
+
+def require_present(state: State, namespace: str) -> None:
+    """Check that the namespace of an object that is updated exists, as servers before 1.37 do (404)."""
+    if namespace and not state.options.bare and not state.release.at_least("1.37"):
+        _require(state, namespace, state.store.get(KEY, "", namespace))
+
+
+def _require(state: State, namespace: str, stored: Object | None) -> Object:
     if stored is None:
         served = state.registry.find("", "v1", "namespaces")
         assert served is not None, "namespaces are built in"
         raise not_found(served, namespace)
-    if "deletionTimestamp" in stored["metadata"]:
-        cause = Cause("NamespaceTerminating", "metadata.namespace", f"namespace {namespace} is being terminated")
-        reason = f"unable to create new content in namespace {namespace} because it is being terminated"
-        raise forbidden(resource, name, reason, [cause])
+    return stored
 
 
 def require_deletable(resource: Resource, name: str) -> None:

@@ -22,10 +22,13 @@ from clientgo_apiserver.http.nesting import value_error
 from clientgo_apiserver.http.steps import run_rules
 from clientgo_apiserver.http.webhookclient import CallFailed, ReviewStatus, concurrently, endpoint_of
 from clientgo_apiserver.registry.write import Write
+from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 
 MUTATING: Key = (GROUP, "mutatingwebhookconfigurations")
+_VIRTUAL = ("authentication.k8s.io", "authorization.k8s.io")
+"""Groups of reviews, which are not stored."""
 VALIDATING: Key = (GROUP, "validatingwebhookconfigurations")
 
 
@@ -50,6 +53,8 @@ class Hook:
 
 def _hooks(state: State, key: Key, write: Write, case: Case) -> Iterator[Hook]:
     """Yield the webhooks whose rules match this write, by the names of their configurations."""
+    if write.resource.group in _VIRTUAL and current().enabled("ExcludeAdmissionWebhookVirtualResources"):
+        return
     for configuration in state.store.list(key):
         for spec in configuration.get("webhooks") or ():
             resource = matched_resource(

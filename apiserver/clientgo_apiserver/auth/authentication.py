@@ -22,6 +22,7 @@ from clientgo_apiserver.api.users import (
 from clientgo_apiserver.auth.authorization import Attributes, authorize, decide
 from clientgo_apiserver.auth.serviceaccounts import ISSUER, token_user
 from clientgo_apiserver.http.messages import REPEATED, HTTPRequest, cached
+from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.state import State
 
 _PREFIX = "impersonate-"
@@ -53,6 +54,8 @@ def _refused(state: State, checks: Iterable[Attributes]) -> Attributes | None:
 
 def _impersonation_mode(acting: User) -> str:
     """Return the mode of constrained impersonation, by the kind of user; "" if there is none."""
+    if not current().enabled("ConstrainedImpersonation"):
+        return ""
     account, node = service_account_name(acting.name), acting.name.startswith("system:node:")
     if account is None and not node:
         return "user-info" if MASTERS not in acting.groups else ""

@@ -1,4 +1,4 @@
-"""Common Expression Language as Kubernetes 1.36 configures it: parser, type checker, cost estimator and interpreter.
+"""Common Expression Language as Kubernetes configures it: parser, type checker, cost estimator and interpreter.
 
 `python -m apiserver.tests.cel.conformance` plays the conformance tests of the CEL specification.
 """

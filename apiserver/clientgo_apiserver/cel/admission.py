@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
@@ -12,6 +12,7 @@ from clientgo_apiserver.cel.environment import Expression, InvalidExpression
 from clientgo_apiserver.cel.functions.operators import OPERATORS
 from clientgo_apiserver.cel.types import ExprType, parse_type
 from clientgo_apiserver.cel.values import CelError
+from clientgo_apiserver.releases.release import cached_by_release
 
 BOOL, STRING, NULL = types.BOOL, types.STRING, types.NULL
 OBJECT, PATCHES = ExprType("struct", "Object"), types.list_of(ExprType("struct", "JSONPatch"))
@@ -47,7 +48,7 @@ def _structs() -> Mapping[str, Mapping[str, ExprType]]:
     return structs
 
 
-@lru_cache(maxsize=1024)
+@partial(cached_by_release, maxsize=1024)
 def compile_condition(source: str, scope: AdmissionScope, *results: ExprType) -> Expression:
     """Compile an expression whose value must be of one of these types; without any, of every type.
 

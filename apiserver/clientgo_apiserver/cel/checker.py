@@ -3,9 +3,9 @@
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib.resources import files
 
+from clientgo.meta.schema.gotypes import is_in_range
 from clientgo_apiserver.cel import types
 from clientgo_apiserver.cel.environment import Fields
 from clientgo_apiserver.cel.literals import literal_errors
@@ -24,6 +24,7 @@ from clientgo_apiserver.cel.syntax import (
     qualified_name,
 )
 from clientgo_apiserver.cel.types import BOOL, DYN, ERROR, ExprType, Unifier, is_dyn, optional_of, unwrapped
+from clientgo_apiserver.releases.release import cached_by_release, current
 
 _LITERALS: tuple[tuple[type, ExprType], ...] = (
     *((bool, BOOL), (UInt, types.UINT), (int, types.INT), (float, types.DOUBLE)),
@@ -70,13 +71,14 @@ class CheckedExpression:
         return self.types[self.root]
 
 
-@cache
+@cached_by_release
 def functions() -> dict[str, list[Overload]]:
     """Return the functions and operators by name."""
     overloads: dict[str, list[Overload]] = {}
     text = (files("clientgo_apiserver.cel.functions") / "functions.txt").read_text(encoding="utf-8")
-    for line in filter(lambda line: not line.startswith("#"), text.splitlines()):
-        name, overload, signature, result = line.split(" ")
+    minor = current().minor
+    for line in filter(lambda line: not line.startswith("#") and is_in_range(line, minor), text.splitlines()):
+        name, overload, signature, result = line.split(" ")[:4]
         target, _, params = signature.rstrip(")").partition("(")
         texts = [target.rstrip("."), *_split(params)] if target else _split(params)
         parsed = tuple(map(types.parse_type, texts))

@@ -9,6 +9,7 @@ from typing import Any
 
 from clientgo_apiserver.cel.syntax import UInt
 from clientgo_apiserver.cel.types import ExprType
+from clientgo_apiserver.releases.release import current
 
 AnyNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 AnyAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -48,9 +49,12 @@ class OptionalValue:
 NONE = OptionalValue()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class QuantityValue:
-    """An amount with a unit, such as 1Gi; `integer`: Kubernetes represents it as a 64-bit integer."""
+    """An amount with a unit, such as 1Gi; `integer`: Kubernetes represents it as a 64-bit integer.
+
+    It changes in one case only: see `kubernetes._added`.
+    """
 
     amount: Fraction
     integer: bool = field(default=True, compare=False)
@@ -176,9 +180,12 @@ def has_key(entries: dict[Any, Any], key: Any) -> bool:
 def _equal_lists(first: list[Any], second: list[Any]) -> bool:
     if len(first) != len(second):
         return False
+    is_mutual = current().at_least("1.37")  # before, duplicates could make different sets equal
     for special, against in ((first, second), (second, first)):
         if isinstance(special, SetList):
-            return all(contains(against, item) for item in special)
+            return all(contains(against, item) for item in special) and (
+                not is_mutual or all(contains(special, item) for item in against)
+            )
         if isinstance(special, MapList):
             by_key = [(special.key(item), item) for item in against]
             return all(

@@ -7,7 +7,6 @@ Every Node is simulated, also those that clients create. One with the annotation
 
 from functools import partial
 
-from clientgo.version import KUBERNETES
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import (
     InternalController,
@@ -22,6 +21,7 @@ from clientgo_apiserver.cluster.kinds import NODES, PODS
 from clientgo_apiserver.cluster.placement import tolerates_taint
 from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of
 from clientgo_apiserver.handlers.podactions import with_condition
+from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, name_of
 
@@ -46,11 +46,14 @@ _NODE_INFO = {
     "kernelVersion": "simulated",
     "osImage": "simulated",
     "containerRuntimeVersion": "simulated://1.0",
-    "kubeletVersion": f"v{KUBERNETES}.0",
     "kubeProxyVersion": "",
     "operatingSystem": "linux",
     "architecture": "amd64",
 }
+
+
+def _node_info() -> Object:
+    return {**_NODE_INFO, "kubeletVersion": f"v{current().version}.0"}
 
 
 class NodeSimulation(InternalController):
@@ -258,7 +261,9 @@ def _with_status(node: Object, *, ready: str, now: str) -> Object:
         "status": {
             **defaults,
             **status,
-            "nodeInfo": info if info.get("kubeletVersion") else _NODE_INFO,
+            "nodeInfo": info
+            if info.get("kubeletVersion")
+            else {**_NODE_INFO, "kubeletVersion": f"v{current().version}.0"},
             "conditions": [*other_conditions(node, "Ready"), before],
         },
     }

@@ -1,9 +1,9 @@
 """StatefulSets: pods with ordinals, created, updated and deleted in order.
 
 With `OrderedReady`, a pod is created once all before it are available, and removed once all before it are; with
-`Parallel`, at once. A rolling update replaces pods from the highest ordinal down to `partition`, one at a time; with
-`OnDelete`, a pod gets the new template when it is deleted. `maxUnavailable` is ignored, also if an object has it: its
-feature is disabled by default.
+`Parallel`, at once. A rolling update replaces pods from the highest ordinal down to `partition`, one at a time, or with
+the feature MaxUnavailableStatefulSet as many as `maxUnavailable` allows; with `OnDelete`, a pod gets the new template
+when it is deleted.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,8 @@ from clientgo_apiserver.cluster.base import controller_reference, is_deleting
 from clientgo_apiserver.cluster.kinds import PODS, STATEFUL_SETS
 from clientgo_apiserver.cluster.podcontrol import BURST, FINISHED, available_at, phase_of, split_available
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
-from clientgo_apiserver.cluster.rollout import wanted_replicas
+from clientgo_apiserver.cluster.rollout import resolve, wanted_replicas
+from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.storage.stored import Key, name_of
 
 NAME_LABEL = "statefulset.kubernetes.io/pod-name"
@@ -164,9 +165,12 @@ class StatefulSetController(RevisionedController):
         return volumes
 
     def _roll(self, obj: Object, pods: dict[int, Object], update: str) -> None:
-        """Delete the old pod with the highest ordinal, once all pods above it are available."""
+        """Delete old pods from the highest ordinal down: one once all above it are available, or several at once."""
         strategy = obj["spec"].get("updateStrategy") or {}
         if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+            return
+        if current().enabled("MaxUnavailableStatefulSet"):
+            self._roll_together(obj, pods, update)
             return
         for ordinal in reversed(_ordinals(obj)[_partition(obj) :]):
             pod = pods.get(ordinal)
@@ -175,6 +179,24 @@ class StatefulSetController(RevisionedController):
                 return
             if not self._is_available(obj, pod):
                 return
+
+    def _roll_together(self, obj: Object, pods: dict[int, Object], update: str) -> None:
+        """Delete as many old pods as may be unavailable besides those that are.
+
+        With `Parallel`, old pods that are unavailable anyway are all deleted, so that a faulty template is replaced.
+        """
+        ordinals = _ordinals(obj)
+        unavailable = {each for each in ordinals if not self._is_available(obj, pods.get(each))}
+        old = [
+            each
+            for each in reversed(ordinals[_partition(obj) :])
+            if each in pods and not is_deleting(pods[each]) and hash_of(pods[each]) != update
+        ]
+        lost = [each for each in old if each in unavailable] if _is_parallel(obj) else []
+        remaining = [each for each in old if each not in lost]
+        allowed = max(_max_unavailable(obj) - len(unavailable), 0)
+        chosen = [*lost, *remaining[:allowed]]
+        self._run_steps(obj, [partial(self._delete_stored, pods[each]) for each in chosen])
 
     def _is_available(self, obj: Object, pod: Object | None) -> bool:
         if pod is None or is_deleting(pod) or phase_of(pod) != "Running":
@@ -220,6 +242,12 @@ def _ordinals(obj: Object) -> range:
 def _ordinal(obj: Object, pod: Object) -> int | None:
     prefix, _, text = pod["metadata"]["name"].rpartition("-")
     return int(text) if prefix == obj["metadata"]["name"] and text.isdecimal() else None
+
+
+def _max_unavailable(obj: Object) -> int:
+    """Return how many pods a rolling update may make unavailable: percentages are rounded down, at least one."""
+    rolling = (obj["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
+    return max(resolve(rolling.get("maxUnavailable") or 1, wanted_replicas(obj), up=False), 1)
 
 
 def _partition(obj: Object) -> int:

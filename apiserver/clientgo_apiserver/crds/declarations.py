@@ -14,6 +14,7 @@ from clientgo_apiserver.cel.functions.operators import OPERATORS
 from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.cel.values import CelError, MapList, SetList, StructValue
 from clientgo_apiserver.crds.structural import cached_by_identity, subschemas
+from clientgo_apiserver.releases.release import current
 
 Schema = dict[str, Any]
 
@@ -26,7 +27,8 @@ _TIMES = {
 _SCALARS = {"boolean": (types.BOOL, 4), "number": (types.DOUBLE, 1), "integer": (types.INT, 1)}
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _STRING_SCHEMA: Schema = {"type": "string"}
-_METADATA: Schema = {"type": "object", "properties": {"name": _STRING_SCHEMA, "generateName": _STRING_SCHEMA}}
+_NAME_BYTES = {"name": 253, "generateName": 252}
+"""Longest names of objects; the generated suffix has at least a byte."""
 
 
 @dataclass(slots=True)
@@ -69,8 +71,19 @@ _KEYS = SchemaType(types.STRING, 2)
 
 def with_resource_fields(schema: Schema) -> Schema:
     """Return the schema of a resource's root, whose kind and names rules can always use."""
-    fixed = {"kind": _STRING_SCHEMA, "apiVersion": _STRING_SCHEMA, "metadata": _METADATA}
-    return {**schema, "properties": {**(schema.get("properties") or {}), **fixed}}
+    properties = schema.get("properties") or {}
+    declared = (properties.get("metadata") or {}).get("properties") or {}
+    names = {name: _name_schema(declared.get(name) or {}, limit) for name, limit in _NAME_BYTES.items()}
+    metadata = {"type": "object", "properties": names}
+    fixed = {"kind": _STRING_SCHEMA, "apiVersion": _STRING_SCHEMA, "metadata": metadata}
+    return {**schema, "properties": {**properties, **fixed}}
+
+
+def _name_schema(declared: Schema, limit: int) -> Schema:
+    """Return the schema of a name, whose length is limited since Kubernetes 1.37."""
+    if not current().at_least("1.37"):
+        return _STRING_SCHEMA
+    return {**_STRING_SCHEMA, "maxLength": min(declared.get("maxLength", limit), limit)}
 
 
 def declare(schema: Schema, name: str = "object", *, root: bool = False) -> SchemaType | None:

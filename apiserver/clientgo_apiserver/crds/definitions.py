@@ -22,7 +22,8 @@ from clientgo_apiserver.api.webhookclients import client_errors
 from clientgo_apiserver.crds.crdstatus import APPROVAL, approval_of, is_protected
 from clientgo_apiserver.crds.fieldpaths import InvalidPath, find_field
 from clientgo_apiserver.crds.goforms import go_form
-from clientgo_apiserver.crds.schemarules import unrecognized_formats, version_schema_errors
+from clientgo_apiserver.crds.schemarules import types_in_sets, unrecognized_formats, version_schema_errors
+from clientgo_apiserver.releases.release import current
 
 Causes = Iterator[Cause]
 
@@ -69,14 +70,31 @@ def definition_errors(definition: Object, old: Object | None = None) -> list[Cau
 
 
 def definition_warnings(definition: Object, old: Object | None = None) -> list[str]:
-    """Return the warnings about a definition: formats that are not checked, unless the old definition has them."""
+    """Return the warnings about a definition: ignored formats, and sets of objects; not those that an old one had."""
     old_formats, formats = set(_formats(old) if old is not None else ()), _formats(definition)
-    return [f'unrecognized format "{name}"' for name in formats if name not in old_formats]
+    warnings = [f'unrecognized format "{name}"' for name in formats if name not in old_formats]
+    if current().at_least("1.37"):
+        new_sets = _types_in_sets(definition) - (_types_in_sets(old) if old is not None else set())
+        warnings += [_SET_WARNING.format(kind) for kind in sorted(new_sets)]
+    return warnings
+
+
+_SET_WARNING = (
+    'x-kubernetes-list-type: set for items of type "{}" is not supported by server-side apply or CEL validation rules'
+)
+
+
+def _types_in_sets(definition: Object) -> set[str]:
+    return {kind for schema in _schemas(definition) for kind in types_in_sets(schema)}
 
 
 def _formats(definition: Object) -> list[str]:
-    schemas = [(version.get("schema") or {}).get("openAPIV3Schema") for version in definition["spec"]["versions"]]
-    return [name for schema in schemas if schema for name in unrecognized_formats(schema)]
+    return [name for schema in _schemas(definition) for name in unrecognized_formats(schema)]
+
+
+def _schemas(definition: Object) -> Iterator[Object]:
+    schemas = ((version.get("schema") or {}).get("openAPIV3Schema") for version in definition["spec"]["versions"])
+    return filter(None, schemas)
 
 
 def _changed(definition: Object, old: Object) -> Causes:

@@ -1,11 +1,11 @@
 """Parts of CustomResourceDefinitions as messages print them: with every field of Kubernetes' internal types."""
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
 from clientgo_apiserver.gotypes.structs import members
+from clientgo_apiserver.releases.release import cached_by_release
 
 _ZEROS = {"s": "", "b": False, "i": 0, "l": 0}
 _LISTS = {"JSONSchemaPropsOrArray": "JSONSchemas", "JSONSchemaPropsOrStringArray": "Property"}
@@ -30,7 +30,7 @@ def go_fields(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         yield name, _member(schema, field)
 
 
-@cache
+@cached_by_release
 def _fields(kind: str) -> tuple[tuple[str, ProtobufField], ...]:
     """Return the fields of a message by their names in Go, in order."""
     fields = sorted(members(_messages()[kind]), key=lambda field: (field.name not in _FIRST, 0))
@@ -49,7 +49,7 @@ def _member(value: dict[str, Any], field: ProtobufField) -> Any:
     return [go_form(item, field.type) for item in child] if field.repeated else go_form(child, field.type)
 
 
-@cache
+@cached_by_release
 def _messages() -> dict[str, Message]:
     """Return the messages of which definitions consist, by name."""
     definition, messages = find_message("apiextensions.k8s.io/v1", "CustomResourceDefinition"), dict[str, Message]()

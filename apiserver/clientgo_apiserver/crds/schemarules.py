@@ -69,6 +69,15 @@ def unrecognized_formats(schema: Schema) -> Iterator[str]:
         yield from unrecognized_formats(below)
 
 
+def types_in_sets(schema: Schema) -> Iterator[str]:
+    """Yield the types of the items of sets in a schema that are not scalars."""
+    kind = (schema.get("items") or {}).get("type")
+    if schema.get("x-kubernetes-list-type") == "set" and kind in ("object", "array"):
+        yield kind
+    for _, below in _children(schema):
+        yield from types_in_sets(below)
+
+
 def _root_errors(schema: Schema, field_path: str, *, status: bool) -> Causes:
     # The form of the properties is large, and only whether there are any matters here.
     outline = {**schema, "properties": {}} if schema.get("properties") else schema

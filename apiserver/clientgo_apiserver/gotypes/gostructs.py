@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from clientgo.meta.schema.gotypes import META
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
 from clientgo_apiserver.gotypes.table import sections
+from clientgo_apiserver.releases.release import cached_by_release
 
 _LETTER_ZEROS: Mapping[str, Any] = {"s": "", "i": 0, "l": 0, "b": False, "d": 0}
 _ZEROS: Mapping[str, Any] = {"string": "", "int32": 0, "bool": False, "Quantity": "0", "IntOrString": 0}
@@ -31,7 +32,7 @@ def go_struct(name: str, value: Any) -> Any:
     return value if message is None or value is None else _struct(message, value)
 
 
-@cache
+@cached_by_release
 def _find(name: str) -> Message | None:
     candidates = (find_message(api_version, name) for api_version in sections() if api_version != META)
     return next((message for message in candidates if message is not None), None)

@@ -11,6 +11,7 @@ from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, quoted, required
 from clientgo_apiserver.gotypes.decoding import decode_part, message_of
 from clientgo_apiserver.gotypes.scalars import DecodeError
+from clientgo_apiserver.releases.release import current
 
 _FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _SYSTEM_FIELDS = frozenset(
@@ -20,9 +21,13 @@ _KEPT = ("generation", "generateName", "deletionTimestamp", "deletionGracePeriod
 _VALIDATED_ONCE = frozenset(("deployments", "resourcequotas", "services"))
 _RBAC = "rbac.authorization.k8s.io"
 _NAME_RULES: dict[tuple[str, str], names.Check] = {
+    ("certificates.k8s.io", "clustertrustbundles"): lambda _: [],  # the rule `bundle_name` knows the signer
+    ("coordination.k8s.io", "leasecandidates"): names.data_key_errors,
     ("", "namespaces"): names.label_errors,
     ("apps", "statefulsets"): names.label_errors,
-    ("", "services"): names.label_errors,
+    ("", "services"): lambda name: (
+        names.label_errors(name) if current().enabled("RelaxedServiceNameValidation") else names.label_1035_errors(name)
+    ),
     # Validators of these do not check names, but no name may break a path.
     ("", "events"): names.path_segment_errors,
     ("policy", "poddisruptionbudgets"): names.path_segment_errors,

@@ -19,6 +19,7 @@ from clientgo.meta.patches import UnmergeablePatch
 from clientgo_apiserver.api.largejson import decode_large
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
+from clientgo_apiserver.releases.release import cached_by_release
 
 OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
 """Messages whose JSON is not an object of their fields."""
@@ -120,7 +121,7 @@ def fields_by_name(message: Message) -> dict[str, ProtobufField]:
     return {field.name: field for field in members(message)}
 
 
-@cache
+@cached_by_release
 def rules_of_kind(api_version: str, kind: str) -> MergeRules:
     """Return the merge rules of a built-in kind, by path of field names; list items add nothing to the path."""
     return cached_rules(partial(_rule_of_kind, api_version, kind))
@@ -155,7 +156,7 @@ def over_items(field: ProtobufField, convert: Callable[[Any], Any]) -> Callable[
     return converted
 
 
-@cache
+@cached_by_release
 def _struct_of(api_version: str, kind: str) -> Any:
     message = find_message(api_version, kind)
     return None if message is None else _define(message, _HEAD)

@@ -14,15 +14,15 @@ A field with `disabled=` and a feature is not stored: the feature is disabled un
 these differ; types without such rows are the same there.
 """
 
-from functools import cache
 from importlib.resources import files
 
 from clientgo.meta.schema.gotypes import Section, read_table
+from clientgo_apiserver.releases.release import cached_by_release, current
 
 FILE = files(__package__) / "types.txt"
 
 
-@cache
+@cached_by_release
 def sections() -> dict[str, Section]:
-    """Return the sections of the table by API version."""
-    return read_table(FILE.read_text(encoding="utf-8"))
+    """Return the sections of the table by API version, as the current release has them."""
+    return read_table(FILE.read_text(encoding="utf-8"), current().minor)

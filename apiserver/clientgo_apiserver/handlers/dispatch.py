@@ -87,6 +87,7 @@ class Api:
 
     async def answer(self, request: HTTPRequest, route: RequestInfo | None = None) -> Answer:
         """Handle a request; errors become responses. The server's own controllers know the `route` of theirs."""
+        self.state.release.activate()
         for hook in self.hooks:
             response = hook(request)
             if response is not None:

@@ -6,11 +6,10 @@ from email.utils import formatdate
 from functools import partial
 from typing import Any
 
-from clientgo.version import KUBERNETES
 from clientgo_apiserver.api.datafiles import read_sections
 from clientgo_apiserver.api.status import PageNotFound
 from clientgo_apiserver.auth.serviceaccounts import ISSUER
-from clientgo_apiserver.handlers.zpages import Z_PAGES, z_page
+from clientgo_apiserver.handlers.zpages import z_page, z_pages
 from clientgo_apiserver.http.messages import (
     JSON,
     HTTPRequest,
@@ -22,32 +21,17 @@ from clientgo_apiserver.http.messages import (
 )
 from clientgo_apiserver.http.rendering import indent
 from clientgo_apiserver.registry import discovery, openapi
+from clientgo_apiserver.releases.rows import served_rows
 from clientgo_apiserver.state import State
 
 Deferred = Callable[[], HTTPResponse]
 
-_MAJOR, _, _MINOR = KUBERNETES.partition(".")
-VERSION = {
-    "major": _MAJOR,
-    "minor": _MINOR,
-    "emulationMajor": _MAJOR,
-    "emulationMinor": _MINOR,
-    "minCompatibilityMajor": _MAJOR,
-    "minCompatibilityMinor": str(int(_MINOR) - 1),
-    "gitVersion": f"v{KUBERNETES}.0+bundled",
-    "gitCommit": "",
-    "gitTreeState": "",
-    "buildDate": "1970-01-01T00:00:00Z",
-    "goVersion": "",
-    "compiler": "cpython",
-    "platform": "any/any",
-}
 _HEALTH = ("healthz", "livez", "readyz")
 
 _CHECKS = read_sections(__package__, "health.txt")
 _PAGES = (
     *("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2"),
-    *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version", *Z_PAGES),
+    *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version"),
 )
 _OPENID_CACHING = ("Cache-Control", "public, max-age=3600")
 _V2_PROTOBUF, _V3_PROTOBUF = "proto-openapi.spec.v2", "proto-openapi.spec.v3"
@@ -72,7 +56,7 @@ def answer(state: State, request: HTTPRequest) -> HTTPResponse | Deferred:
 
 def _root(state: State, _: HTTPRequest, segments: list[str]) -> HTTPResponse:
     groups = {group: versions for group, versions in state.registry.groups().items() if group}
-    paths = {*_PAGES, *(f"/apis/{group}" for group in groups)}
+    paths = {*_PAGES, *z_pages(state), *(f"/apis/{group}" for group in groups)}
     paths |= {f"/apis/{group}/{version}" for group, versions in groups.items() for version in versions}
     paths |= {f"/{name}{check and '/'}{check}" for name in _HEALTH for check in ("", *_checks(name))}
     return _indented({"paths": sorted(paths)})
@@ -210,7 +194,7 @@ def _openid_document(state: State, request: HTTPRequest, *, keys: bool) -> HTTPR
 
 def _checks(name: str) -> list[str]:
     """Return the checks of a health endpoint, in order."""
-    checks = _CHECKS["start"] + _CHECKS[name] + _CHECKS["hooks"]
+    checks = [*served_rows(_CHECKS["start"] + _CHECKS[name] + _CHECKS["hooks"])]
     return [*checks, "shutdown"] if name == "readyz" else checks
 
 
@@ -238,11 +222,27 @@ def _health(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResp
     return text_response(f"{''.join(lines)}{name} check passed\n" if "verbose" in request.query else "ok")
 
 
-def _version(_: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
+def _version(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
     if len(segments) > 1:
         raise PageNotFound
     check_accept(request.headers.get("accept", ""), (JSON,))
-    return _indented(VERSION)
+    release = state.release
+    names = {"major": "1", "minor": str(release.minor)}
+    compatible = {"Major": "1", "Minor": str(release.minor - 1)}
+    return _indented(
+        {
+            **names,
+            **{f"emulation{name.capitalize()}": value for name, value in names.items()},
+            **{f"minCompatibility{name}": value for name, value in compatible.items()},
+            "gitVersion": f"v{release.version}.0+bundled",
+            "gitCommit": "",
+            "gitTreeState": "",
+            "buildDate": "1970-01-01T00:00:00Z",
+            "goVersion": "",
+            "compiler": "cpython",
+            "platform": "any/any",
+        }
+    )
 
 
 def _metrics(state: State, _: HTTPRequest, segments: list[str]) -> HTTPResponse:

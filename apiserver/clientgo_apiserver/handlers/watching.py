@@ -93,6 +93,7 @@ class WatchServer:
 
     def take_lines(self) -> list[bytes]:
         """Return and remove the pending frames, each a line of JSON."""
+        self._state.release.activate()
         return self._taken().splitlines()
 
     @property
@@ -109,6 +110,7 @@ class WatchServer:
     def expire(self) -> None:
         """End because the time is over, with a last bookmark if the client has asked for bookmarks."""
         if self._bookmarks and self._seconds > _LAST_BOOKMARK:
+            self._state.release.activate()
             self._push(self._bookmark())
         self.close()
 

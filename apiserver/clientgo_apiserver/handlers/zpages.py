@@ -7,28 +7,29 @@ from datetime import datetime
 from typing import Any
 
 from clientgo.program.commandline import flag_values
-from clientgo.version import KUBERNETES
 from clientgo_apiserver.api.status import PageNotFound, not_acceptable
 from clientgo_apiserver.gotypes.metadata import rfc3339
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, as_requested, json_response, text_response
 from clientgo_apiserver.http.rendering import indent
 from clientgo_apiserver.state import State
 
-Z_PAGES = ("/flagz", "/statusz")
-"""The paths of these pages."""
-
-_PATHS = ("/flagz", "/healthz", "/livez", "/metrics", "/readyz", "/statusz", "/version")
+_PATHS = ("/healthz", "/livez", "/metrics", "/readyz", "/version")
 _OFFERED = ("application/json", "application/yaml", "text/plain")
 _TEXTS = ("", "*/*", "text/*", "text/plain")
 _NEWEST, _VERSIONS = "v1beta1", ("v1alpha1", "v1beta1")
 _NOTE = "Warning: This page is for debugging only. Its form may change, so programs should not read it."
 
 
+def z_pages(state: State) -> list[str]:
+    """Return the paths of the pages that the server has."""
+    return [f"/{name}" for name in ("flagz", "statusz") if state.release.enabled(f"Component{name.capitalize()}")]
+
+
 def z_page(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
     """Answer `/statusz` or `/flagz` in the first form that the client accepts (406)."""
-    if len(segments) > 1:
-        raise PageNotFound
     name = segments[0]
+    if len(segments) > 1 or f"/{name}" not in z_pages(state):
+        raise PageNotFound
     kind, content = name.capitalize(), _flags(state) if name == "flagz" else _status(state)
     for entry in request.headers.get("accept", "").split(","):
         media, *raw = (part.strip() for part in entry.split(";"))
@@ -78,9 +79,9 @@ def _status(state: State) -> dict[str, Any]:
         "startTime": rfc3339(int(state.started)),
         "uptimeSeconds": int(state.clock.time() - state.started),
         "goVersion": "",
-        "binaryVersion": f"{KUBERNETES}.0+bundled",
-        "emulationVersion": KUBERNETES,
-        "paths": [*_PATHS],
+        "binaryVersion": f"{state.release.version}.0+bundled",
+        "emulationVersion": state.release.version,
+        "paths": sorted((*_PATHS, *z_pages(state))),
     }
 
 

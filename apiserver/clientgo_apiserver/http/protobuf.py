@@ -10,7 +10,6 @@ import base64
 import struct
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,6 +18,7 @@ from clientgo.internal.gotext import json_number
 from clientgo_apiserver.api.limits import MAX_DEPTH, MAX_NODES
 from clientgo_apiserver.gotypes.messages import BYTES, FIXED32, FIXED64, VARINT, Message, ProtobufField, find_message
 from clientgo_apiserver.http.nesting import json_error, value_error
+from clientgo_apiserver.releases.release import cached_by_release
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 """The content type of these bodies."""
@@ -76,7 +76,7 @@ def decode(message: Message, raw: bytes) -> dict[str, Any]:
     return value
 
 
-@cache
+@cached_by_release
 def zero_value(api_version: str, kind: str) -> dict[str, Any]:
     """Return the JSON of an empty object of a built-in kind: its structs, and fields that Go never omits."""
     message = find_message(api_version, kind)

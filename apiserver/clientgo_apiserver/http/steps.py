@@ -14,6 +14,7 @@ from clientgo.internal.calloutcome import CallOutcome
 from clientgo.internal.collector import without_collection
 from clientgo_apiserver.api.limits import LOOP_BYTES, AllowanceUsed
 from clientgo_apiserver.http.messages import HTTPRequest
+from clientgo_apiserver.releases.release import current
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,7 +50,8 @@ async def in_thread(function: Callable[P, R], *args: P.args, **options: P.kwargs
 
     `asyncio.to_thread` alone would wait for ever for a function that raises StopIteration.
     """
-    return (await asyncio.to_thread(CallOutcome.of, partial(function, *args, **options))).get()
+    call = partial(current().run, partial(function, *args, **options))
+    return (await asyncio.to_thread(CallOutcome.of, call)).get()
 
 
 async def let_others_run(request: HTTPRequest) -> None:

@@ -28,6 +28,25 @@ def _request_state(status: Any) -> str:
     return ",".join([*states, *(["Issued"] if dig(status, "certificate") else [])])
 
 
+def _certificate_state(status: Any) -> str:
+    states = [condition.get("type") for condition in items(status, "conditions")]
+    return next((state for state in reversed(states) if state in ("Issued", "Denied", "Failed")), "Pending")
+
+
+def _migration_status(status: Any) -> str:
+    types = [condition.get("type") for condition in items(status, "conditions") if condition.get("status") == "True"]
+    return next((kind for kind in reversed(types) if kind in ("Running", "Failed", "Succeeded")), "Unknown")
+
+
+def _served_versions(versions: Any) -> str:
+    served = (version for version in versions or () if version.get("served"))
+    return ",".join(sorted(version["name"] + "(storage)" * bool(version.get("storage")) for version in served))
+
+
+def _resource_name(resource: Any) -> str:
+    return ".".join(filter(None, (dig(resource, "resource", default=""), dig(resource, "group", default=""))))
+
+
 def _claim_state(claim: Obj) -> str:
     deleted = ["deleted"] if dig(claim, "metadata", "deletionTimestamp") else []
     if not dig(claim, "status", "allocation"):
@@ -71,8 +90,14 @@ CLUSTER_CELLS: Mapping[str, Callable[[Any], Any]] = {
     "joined": lambda values: joined(values or ()),
     "modes": lambda values: joined(values or ()) or NONE,
     "param_kind": lambda kind: f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind else UNSET,
+    "certificate_state": _certificate_state,
+    "is_established": lambda status: _condition(dig(status, "conditions"), "Established").get("status") == "True",
+    "migration_status": _migration_status,
     "param_ref": _param_ref,
     "parent": _parent,
     "request_state": _request_state,
+    "resource_name": _resource_name,
+    "served_versions": _served_versions,
+    "short_names": lambda names: ",".join(names or ()),
 }
 """Functions of columns by name."""

@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Callable
 from datetime import datetime
-from functools import cache
 from typing import Any, NamedTuple
 
 from clientgo.meta.scheme import Column
 from clientgo_apiserver.gotypes.table import sections
 from clientgo_apiserver.printers.cells import CELLS
 from clientgo_apiserver.printers.values import Obj, dig, since
+from clientgo_apiserver.releases.release import cached_by_release
 
 CREATED_DESCRIPTION = "Time since the object was created."
 
@@ -33,7 +33,7 @@ Printer = tuple[Printed, ...]
 _DEFAULT = ("Name", "Created At  metadata.creationTimestamp:date")
 
 
-@cache
+@cached_by_release
 def printer_of(group: str, kind: str) -> Printer:
     """Return the columns of a built-in kind; those of several versions are the same."""
     types = (section.types.get(kind) for section in sections().values() if section.group == group)
@@ -44,7 +44,7 @@ def printer_of(group: str, kind: str) -> Printer:
 def _printed(text: str, kind_name: str) -> Printed:
     if text in _FIXED:
         return _FIXED[text]
-    title, source = re.split(" {2,}", text)
+    title, source = re.split(" {2,}", text.partition(" since=")[0])
     wide, title = title.startswith("+"), title.removeprefix("+")
     source, _, kind = source.partition(":")
     function, parenthesis, path = source.rstrip(")").partition("(")

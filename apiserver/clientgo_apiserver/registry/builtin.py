@@ -6,13 +6,13 @@ and list).
 """
 
 from collections.abc import Iterator
-from functools import cache
 from operator import itemgetter
 
 from clientgo.meta.schema.gotypes import GoType, Section, TypeOptions, parse_options
 from clientgo.meta.scheme import ScaleSubresource
 from clientgo_apiserver.api.resources import ALL_VERBS, Registry, Resource, ServedSubresource
 from clientgo_apiserver.gotypes.table import sections
+from clientgo_apiserver.releases.release import cached_by_release, current
 
 _SINGULARS = {"endpoints": "endpoints"}
 _STORAGE_VERSIONS = {"autoscaling": "v2", "events.k8s.io": "v1"}
@@ -26,9 +26,13 @@ _REPLICAS = ScaleSubresource(".spec.replicas", ".status.replicas", ".spec.select
 def builtin_resources() -> Iterator[Resource]:
     """Yield every built-in resource, in the order of discovery."""
     for section in sections().values():
-        kinds = (entry for entry in section.types.values() if "kind" in entry.marks)
+        kinds = (entry for entry in section.types.values() if "kind" in entry.marks and _is_enabled(entry))
         rows = [(row, kind) for kind in kinds for row in kind.rows("resource")]
         yield from (_resource(section, entry, row) for row, entry in sorted(rows, key=itemgetter(0)))
+
+
+def _is_enabled(entry: GoType) -> bool:
+    return "gate" not in entry.marks or current().enabled(entry.marks["gate"])
 
 
 def builtin_registry() -> Registry:
@@ -36,7 +40,7 @@ def builtin_registry() -> Registry:
     return _builtin_registry().copy()
 
 
-@cache
+@cached_by_release
 def _builtin_registry() -> Registry:
     return Registry(builtin_resources())  # 12 ms
 

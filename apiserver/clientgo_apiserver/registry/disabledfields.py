@@ -1,48 +1,56 @@
-"""Removal of the fields of built-in kinds whose feature is disabled unless a cluster enables it.
+"""Removal of the fields of built-in kinds whose feature gate is off: those with `gate=` in the table of Go types.
 
-A real server removes them from what is stored, although their managers own them. An object that already has such fields
-keeps them. As most objects have none, they are looked for only where their types can occur, and nothing is changed in
-place.
+A real server removes them from what is stored, although their managers own them. An object that already uses a feature
+keeps its fields. As most objects have none, they are looked for only where their types can occur, and nothing is
+changed in place.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
+from operator import is_
 from typing import Any
 
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.gotypes.decoding import is_struct, item_message
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
-from clientgo_apiserver.gotypes.structs import members, over_items
+from clientgo_apiserver.gotypes.structs import members
+from clientgo_apiserver.releases.release import cached_by_release, current
 
 _OMITTED = "Lifecycle"
 """Type that is omitted if nothing else is left of it."""
 
-Drop = Callable[[Any], Any]
-
 
 def without_disabled(resource: Resource, new: Object, old: Object | None = None) -> Object:
-    """Return the object without fields of disabled features, unless the object before it has some."""
-    drop = None if resource.custom else _of_kind(resource.api_version, resource.kind)
-    if drop is None:
-        return new
-    dropped = drop(new)
-    return new if dropped is new or (old is not None and drop(old) is not old) else dropped
+    """Return the object without fields of disabled features, except those of features that the object before uses."""
+    shape = None if resource.custom else _of_kind(resource.api_version, resource.kind)
+    if shape is None:
+        return _without_foreign_source(new, old) if resource.kind == _CLAIM else new
+    dropped = shape.drop(new, frozenset())
+    if dropped is not new and old is not None:
+        dropped = shape.drop(new, frozenset(shape.used(old)))
+    return _without_foreign_source(dropped, old) if resource.kind == _CLAIM else dropped
 
 
-@cache
-def _of_kind(api_version: str, kind: str) -> Drop | None:
-    if kind == "PersistentVolumeClaim":
-        return _without_foreign_source
+@cached_by_release
+def _of_kind(api_version: str, kind: str) -> "_Type | None":
     message = find_message(api_version, kind)
-    return None if message is None or not _type(message).holds else _type(message).drop
+    return None if message is None or not _type(message).holds else _type(message)
 
 
-def _without_foreign_source(claim: Object) -> Object:
-    """Return a claim without a source in another namespace (CrossNamespaceVolumeDataSource)."""
-    spec = claim.get("spec") or {}
-    if not (spec.get("dataSourceRef") or {}).get("namespace"):
+_CLAIM = "PersistentVolumeClaim"
+
+
+def _without_foreign_source(claim: Object, old: Object | None) -> Object:
+    """Return a claim without a source in another namespace, unless the claim before has one."""
+    enabled = current().enabled("CrossNamespaceVolumeDataSource")
+    if enabled or not _has_foreign_source(claim) or (old is not None and _has_foreign_source(old)):
         return claim
-    return {**claim, "spec": {name: value for name, value in spec.items() if name != "dataSourceRef"}}
+    return {**claim, "spec": {name: value for name, value in claim["spec"].items() if name != "dataSourceRef"}}
+
+
+def _has_foreign_source(claim: Object) -> bool:
+    spec = claim.get("spec") or {}
+    return bool((spec.get("dataSourceRef") or {}).get("namespace"))
 
 
 class _Type:
@@ -52,16 +60,21 @@ class _Type:
         self._message = message
 
     @cached_property
-    def _disabled(self) -> tuple[str, ...]:
-        return tuple(field.name for field in members(self._message) if "disabled" in field.row.options)
+    def _disabled(self) -> Mapping[str, str]:
+        """Gate that is off, by field."""
+        gates = {
+            field.name: field.row.options["gate"] for field in members(self._message) if "gate=" in field.row.words
+        }
+        off = {name: [gate for gate in text.split(",") if not current().enabled(gate)] for name, text in gates.items()}
+        return {name: names[0] for name, names in off.items() if names}
 
     @cached_property
-    def _nested(self) -> tuple[tuple[str, Drop], ...]:
+    def _nested(self) -> "tuple[tuple[str, ProtobufField, _Type], ...]":
         fields_to_visit = []
         for field in members(self._message):
             message = item_message(field)
             if message is not None and is_struct(field.type) and _type(message).holds:
-                fields_to_visit.append((field.name, _of_values(field, _type(message))))
+                fields_to_visit.append((field.name, field, _type(message)))
         return tuple(fields_to_visit)
 
     @cached_property
@@ -70,16 +83,25 @@ class _Type:
         self.__dict__["holds"] = False  # of a recursive type, while its other fields are looked at
         return bool(self._disabled or self._nested)
 
-    def drop(self, value: Object) -> Object:
-        """Return an object without disabled fields; the same one if it has none."""
-        changes: Object = {name: None for name in self._disabled if name in value}
-        for name, drop in self._nested:
+    def drop(self, value: Object, used: frozenset[str]) -> Object:
+        """Return an object without disabled fields, except those of the `used` gates; the same one if it has none."""
+        changes: Object = {name: None for name, gate in self._disabled.items() if name in value and gate not in used}
+        for name, field, shape in self._nested:
             child = value.get(name)
-            if child and (new := drop(child)) is not child:
+            if child and (new := _dropped(field, shape, child, used)) is not child:
                 changes[name] = new
         if not changes:
             return value
         return {name: new for name, old in value.items() if (new := changes.get(name, old)) is not None}
+
+    def used(self, value: Object) -> Iterator[str]:
+        """Yield the disabled gates whose fields an object has."""
+        yield from (gate for name, gate in self._disabled.items() if name in value)
+        for name, field, shape in self._nested:
+            child = value.get(name)
+            items = child if field.repeated else child.values() if field.mapped and child else [child]
+            for item in filter(None, items or ()):
+                yield from shape.used(item)
 
 
 @cache
@@ -87,8 +109,12 @@ def _type(message: Message) -> _Type:
     return _Type(message)
 
 
-def _of_values(field: ProtobufField, shape: _Type) -> Drop:
-    """Return the removal from the value of a field."""
-    if field.type == _OMITTED and not (field.repeated or field.mapped):
-        return lambda value: shape.drop(value) or None
-    return over_items(field, shape.drop)
+def _dropped(field: ProtobufField, shape: _Type, value: Any, used: frozenset[str]) -> Any:
+    """Return the value of a field without disabled fields; the same one if it has none."""
+    if field.repeated:
+        items = [shape.drop(item, used) for item in value]
+        return value if all(map(is_, items, value)) else items
+    if field.mapped:
+        entries = {key: shape.drop(item, used) for key, item in value.items()}
+        return value if all(map(is_, entries.values(), value.values())) else entries
+    return shape.drop(value, used) or (None if field.type == _OMITTED else {})

@@ -5,7 +5,6 @@ the index has a hash of each document, so that clients may cache a document for 
 """
 
 import hashlib
-from functools import cache
 from importlib.metadata import version as version_of
 from importlib.resources import files
 from typing import Any
@@ -14,7 +13,6 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from clientgo.meta.schema.descriptions import descriptions_of
-from clientgo.version import KUBERNETES
 from clientgo_apiserver.api.resources import Registry, Resource
 from clientgo_apiserver.crds.embedded import EMBEDDED, has_embedded
 from clientgo_apiserver.gotypes.table import FILE
@@ -28,13 +26,13 @@ from clientgo_apiserver.registry.openapi_paths import (
 from clientgo_apiserver.registry.openapi_protobuf import to_protobuf
 from clientgo_apiserver.registry.openapi_v2 import v2_document
 from clientgo_apiserver.registry.schemas import META, described_field, schemas_for
+from clientgo_apiserver.releases.release import cached_by_release, current
 
 Json = dict[str, Any]
 
 V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """Content type of OpenAPI v2 in protobuf. kubectl requests it with `v2@v1.0`, which is not a valid media type."""
 
-_BUILTIN = {"title": "Kubernetes", "version": KUBERNETES}
 _CUSTOM = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
 _TOKEN = {"type": "apiKey", "description": "bearer token", "name": "authorization", "in": "header"}
 _WITHOUT_RESOURCES = (".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version")
@@ -49,7 +47,7 @@ def path_of(group: str, version: str) -> str:
     return f"apis/{group}/{version}" if group else f"api/{version}"
 
 
-@cache
+@cached_by_release
 def builtin_hashes() -> dict[str, str]:
     """Return the hashes of the built-in documents by path, such as `apis/apps/v1`.
 
@@ -67,7 +65,7 @@ def builtin_hashes() -> dict[str, str]:
     return hashes
 
 
-@cache
+@cached_by_release
 def _builtin_document(path: str) -> bytes:
     resources = [item for item in builtin_registry().resources() if path_of(item.group, item.version) == path]
     if resources:
@@ -78,7 +76,14 @@ def _builtin_document(path: str) -> bytes:
     schemas = schemas_for(paths, group)
     components: Json = {"schemas": schemas} if schemas else {}
     components["securitySchemes"] = {"BearerToken": _TOKEN}
-    return msgspec.json.encode({"openapi": "3.0.0", "info": _BUILTIN, "paths": paths, "components": components})
+    return msgspec.json.encode(
+        {
+            "openapi": "3.0.0",
+            "info": {"title": "Kubernetes", "version": current().version},
+            "paths": paths,
+            "components": components,
+        }
+    )
 
 
 class OpenAPI:

@@ -4,12 +4,12 @@ Descriptions are those of the installed `kubernetes` package. Both are read when
 """
 
 from collections.abc import Container, Iterable, Iterator
-from functools import cache
 from typing import Any, NamedTuple
 
 from clientgo.meta.schema.descriptions import descriptions_of
 from clientgo.meta.schema.gotypes import GoField, GoType, Section, is_always_written, value_of
 from clientgo_apiserver.gotypes.table import sections
+from clientgo_apiserver.releases.release import cached_by_release
 
 Json = dict[str, Any]
 
@@ -101,7 +101,7 @@ class Tables(NamedTuple):
     in_every_group: set[str]
 
 
-@cache
+@cached_by_release
 def _tables() -> Tables:
     return make_tables(sections().values())
 
@@ -119,6 +119,14 @@ def make_tables(table: Iterable[Section]) -> Tables:
                 list_type = GoType(f"{entry.name}List", "kind", rows)
                 _add(tables, section, list_type, _of_type(section, list_type))
     return tables
+
+
+def built_in_schemas() -> dict[str, Json]:
+    """Return the schemas of the table in the current release, by definition, as documents of all groups have them."""
+    tables = make_tables(sections().values())
+    for name in tables.in_every_group:
+        tables.schemas[name]["x-kubernetes-group-version-kind"] *= 2
+    return tables.schemas
 
 
 def _add(tables: Tables, section: Section, entry: GoType, schema: Json) -> None:

@@ -29,6 +29,7 @@ from clientgo_apiserver.http.jsonpatch import failure_of, json_patch
 from clientgo_apiserver.http.nesting import value_error
 from clientgo_apiserver.registry.mergerules import managed_type, rules_of
 from clientgo_apiserver.registry.write import Write
+from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.writes.decoding import check_name, decode_metadata, name_required, read_metadata
 
 JSON_PATCH = "application/json-patch+json"
@@ -94,6 +95,8 @@ def read_patch(kind: str, body: bytes) -> Any:
     try:
         return parse_json(body)
     except ValueError as error:
+        if current().at_least("1.37"):
+            raise bad_request("invalid JSON patch") from error
         raise bad_request(f"{'' if kind == STRATEGIC_PATCH else 'error decoding patch: '}{error}") from error
 
 
@@ -128,13 +131,16 @@ def patched_object(resource: Resource, current: Object, kind: str, value: Any, *
 
 def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
     """Parse a configuration of this kind (400, 500)."""
+    is_new = current().at_least("1.37")
     try:
         config = whole_numbers((_json_object(body) or parse_yaml(body)) or {})  # YAML does not tell 3.0 from 3
     except ValueError as error:
-        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from error
+        reason = "encoding patch" if is_new else "decoding YAML: error converting YAML to JSON"
+        raise bad_request(f"error {reason}: {error}") from error
     if not isinstance(config, dict):
         errors = f"json: cannot unmarshal {json_type(config)} into Go value of type map[string]interface {{}}"
-        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {errors}")
+        what = "patch" if is_new else "YAML"
+        raise bad_request(f"error decoding {what}: error unmarshaling JSON: while decoding JSON: {errors}")
     if (config.get("apiVersion"), config.get("kind")) != (resource.api_version, resource.kind):
         group, _, version = str(config.get("apiVersion") or "").rpartition("/")
         raise bad_request(f"invalid object type: {group}/{version}, Kind={config.get('kind') or ''}")

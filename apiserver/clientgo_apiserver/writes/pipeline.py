@@ -13,7 +13,7 @@ from clientgo.meta.apply.managedfields import equal_ignoring_timestamps
 from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.admission import chain
 from clientgo_apiserver.admission.defaulting import with_policy_defaults
-from clientgo_apiserver.admission.namespaces import require_namespace
+from clientgo_apiserver.admission.namespaces import require_namespace, require_present
 from clientgo_apiserver.api.gotext import parse_uint
 from clientgo_apiserver.api.names import generate
 from clientgo_apiserver.api.resources import Object, Resource
@@ -125,6 +125,8 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         before, entry = entry, state.store.entry(resource.storage, write.namespace, write.name)
         if entry is None:
             raise not_found(resource, write.name)
+        if not request.internal:
+            require_present(state, write.namespace)
         if entry is not before:  # a webhook that converted it need not do so again
             old = await from_storage(resource, entry.object)
         size = len(entry.raw)

@@ -20,10 +20,10 @@ REPLICA_SETS: Key = ("apps", "replicasets")
 class PodCluster:
     """A server in process whose workloads have pods that become ready a second after they were created."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: str = "") -> None:
         self.clock = FakeClock()
         self.scheduler = ManualScheduler(self.clock)
-        api = build(self.scheduler, ServerOptions(ready_seconds=1.0), clock=self.clock)
+        api = build(self.scheduler, ServerOptions(ready_seconds=1.0, version=version), clock=self.clock)
         self.internal = Internal(api)
         self.store = api.state.store
         self.scheduler.run()

@@ -8,7 +8,7 @@ from apiserver.tests.cluster.podcluster import PodCluster
 
 @pytest.mark.parametrize("cycle", [pytest.param(each, id=each.name) for _, each in life_cycles()])
 def test_life_cycle_ends_as_on_a_cluster(cycle: LifeCycle) -> None:
-    player = Player(PodCluster())
+    player = Player(PodCluster("1.36"))  # the version of the cluster
     for step in cycle.steps:
         player.play(step)
     assert player.observed(cycle.end) == cycle.end

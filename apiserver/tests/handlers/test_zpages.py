@@ -18,7 +18,7 @@ def test_page_is_text_for_people(kube: Kube, accept: str) -> None:
     lines = response.body.decode().splitlines()
     assert lines[1] == "apiserver statusz"
     assert "Up: 1 hr 02 min 03 sec" in lines
-    assert "Emulation version: 1.36" in lines
+    assert "Emulation version: 1.37" in lines
     assert "anonymous: true" in kube.send("GET", "/flagz", accept=accept).body.decode().splitlines()
 
 

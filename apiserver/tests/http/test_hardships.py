@@ -94,10 +94,10 @@ def test_deep_nesting_is_stored_or_rejected(kube: Kube, depth: int, kind: str) -
 @pytest.mark.parametrize(
     ("body", "kind", "reason"),
     [
-        (b'{"spec":%b}' % nested(10_000), MERGE, "error decoding patch: exceeded max depth"),
-        (b"[%b]" % nested(10_000), JSON_PATCH, "error decoding patch: exceeded max depth"),
-        (b"[" * 10_000, APPLY, f"error converting YAML to JSON: yaml: exceeded max depth of {MAX_DEPTH}"),
-        (b"a: &a [*a]", APPLY, "error converting YAML to JSON: yaml: anchor 'a' value contains itself"),
+        (b'{"spec":%b}' % nested(10_000), MERGE, "invalid JSON patch"),
+        (b"[%b]" % nested(10_000), JSON_PATCH, "invalid JSON patch"),
+        (b"[" * 10_000, APPLY, f"error encoding patch: yaml: exceeded max depth of {MAX_DEPTH}"),
+        (b"a: &a [*a]", APPLY, "error encoding patch: yaml: anchor 'a' value contains itself"),
     ],
     ids=["merge patch", "JSON patch", "YAML", "aliases"],
 )

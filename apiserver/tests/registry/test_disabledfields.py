@@ -7,6 +7,7 @@ import pytest
 from apiserver.tests.inprocess import Kube
 from clientgo_apiserver.registry.builtin import builtin_resources
 from clientgo_apiserver.registry.disabledfields import without_disabled
+from clientgo_apiserver.releases.release import release_of
 
 Object = dict[str, Any]
 
@@ -74,7 +75,7 @@ DROPPED = {
 def test_field_of_a_disabled_feature_is_dropped_and_stays_owned(
     path: str, obj: Object, field: str, owned: bool
 ) -> None:
-    kube = Kube()
+    kube = Kube(version="1.36")
     created = kube.ok("POST", path, obj)
     assert f"'{field}'" not in str(created["spec"])
     assert (f"'f:{field}'" in str(created["metadata"]["managedFields"])) is owned
@@ -85,7 +86,7 @@ def test_field_of_a_disabled_feature_is_dropped_and_stays_owned(
 
 
 def test_volume_whose_source_is_dropped_has_a_warning() -> None:
-    sent = Kube().send("POST", PODS, pod(volumes=projected(CERTIFICATE, SOURCE)))
+    sent = Kube(version="1.36").send("POST", PODS, pod(volumes=projected(CERTIFICATE, SOURCE)))
     assert sent.json()["spec"]["volumes"][0]["projected"]["sources"] == [{}, {"configMap": {"name": "x"}}]
     assert ("Warning", r'299 - "volume \"v\" (Projected) has no sources provided"') in sent.headers
 
@@ -98,6 +99,10 @@ def test_lifecycle_with_nothing_else_is_dropped() -> None:
 
 
 def test_object_that_has_such_a_field_keeps_it() -> None:
+    release_of("1.36").run(_keeps)
+
+
+def _keeps() -> None:
     resource = next(each for each in builtin_resources() if each.kind == "StatefulSet")
     old = stateful(2)
     assert without_disabled(resource, old, old) is old

@@ -47,7 +47,7 @@ __all__ = [
 
 
 class ApplyConfiguration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#applyconfiguration-v1-admissionregistration-k8s-io)."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#applyconfiguration-v1-admissionregistration-k8s-io). Since Kubernetes 1.36."""
 
     expression: str | None = None
 
@@ -67,7 +67,7 @@ class ExpressionWarning(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class JSONPatch(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jsonpatch-v1-admissionregistration-k8s-io)."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jsonpatch-v1-admissionregistration-k8s-io). Since Kubernetes 1.36."""
 
     expression: str | None = None
 
@@ -101,7 +101,7 @@ class MatchResources(StructWithLists, frozen=True, kw_only=True, rename="camel",
 
 
 class Mutation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutation-v1-admissionregistration-k8s-io)."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutation-v1-admissionregistration-k8s-io). Since Kubernetes 1.36."""
 
     apply_configuration: ApplyConfiguration | None = None
     json_patch: JSONPatch | None = None
@@ -125,7 +125,7 @@ class Variable(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 class MutatingAdmissionPolicySpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicyspec-v1-admissionregistration-k8s-io)."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicyspec-v1-admissionregistration-k8s-io). Since Kubernetes 1.36."""
 
     failure_policy: str | None = None
     match_conditions: ListOf[MatchCondition] = NO_ITEMS
@@ -138,7 +138,7 @@ class MutatingAdmissionPolicySpec(
 
 @api_type(group="admissionregistration.k8s.io", version="v1", scope="Cluster", status=False)
 class MutatingAdmissionPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """MutatingAdmissionPolicy of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicy-v1-admissionregistration-k8s-io)."""
+    """MutatingAdmissionPolicy of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicy-v1-admissionregistration-k8s-io). Since Kubernetes 1.36."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: MutatingAdmissionPolicySpec = MutatingAdmissionPolicySpec()
@@ -156,7 +156,7 @@ class ParamRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 class MutatingAdmissionPolicyBindingSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicybindingspec-v1-admissionregistration-k8s-io)."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicybindingspec-v1-admissionregistration-k8s-io). Since Kubernetes 1.36."""
 
     match_resources: MatchResources | None = None
     param_ref: ParamRef | None = None
@@ -167,7 +167,7 @@ class MutatingAdmissionPolicyBindingSpec(
 class MutatingAdmissionPolicyBinding(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """MutatingAdmissionPolicyBinding of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicybinding-v1-admissionregistration-k8s-io)."""
+    """MutatingAdmissionPolicyBinding of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicybinding-v1-admissionregistration-k8s-io). Since Kubernetes 1.36."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: MutatingAdmissionPolicyBindingSpec = MutatingAdmissionPolicyBindingSpec()

@@ -444,7 +444,7 @@ class ReplicaSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 class RollingUpdateStatefulSetStrategy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#rollingupdatestatefulsetstrategy-v1-apps)."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#rollingupdatestatefulsetstrategy-v1-apps). Since Kubernetes 1.37: max_unavailable."""
 
     max_unavailable: int | str | None = None
     partition: int | None = None

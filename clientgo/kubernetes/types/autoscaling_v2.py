@@ -181,7 +181,7 @@ class HorizontalPodAutoscalerSpec(
 class HorizontalPodAutoscalerCondition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#horizontalpodautoscalercondition-v2-autoscaling)."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#horizontalpodautoscalercondition-v2-autoscaling). Since Kubernetes 1.37: observed_generation."""
 
     last_transition_time: Time | None = None
     message: str | None = None

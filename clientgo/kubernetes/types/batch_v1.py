@@ -263,7 +263,7 @@ __all__ = [
 class WorkloadPodGroupDisruptionMode(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupdisruptionmode-v1alpha3-scheduling-k8s-io)."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupdisruptionmode-v1alpha3-scheduling-k8s-io). Since Kubernetes 1.37."""
 
     all: Mapping[str, Any] | None = None
     single: Mapping[str, Any] | None = None
@@ -272,7 +272,7 @@ class WorkloadPodGroupDisruptionMode(
 class WorkloadPodGroupResourceClaim(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupresourceclaim-v1alpha3-scheduling-k8s-io)."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupresourceclaim-v1alpha3-scheduling-k8s-io). Since Kubernetes 1.37."""
 
     name: str = msgspec.field(default_factory=str)
     resource_claim_name: str | None = None
@@ -280,7 +280,7 @@ class WorkloadPodGroupResourceClaim(
 
 
 class TopologyConstraint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#topologyconstraint-v1alpha3-scheduling-k8s-io)."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#topologyconstraint-v1alpha3-scheduling-k8s-io). Since Kubernetes 1.37."""
 
     key: str = msgspec.field(default_factory=str)
 
@@ -288,7 +288,7 @@ class TopologyConstraint(msgspec.Struct, frozen=True, kw_only=True, rename="came
 class WorkloadPodGroupSchedulingConstraints(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupschedulingconstraints-v1alpha3-scheduling-k8s-io)."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupschedulingconstraints-v1alpha3-scheduling-k8s-io). Since Kubernetes 1.37."""
 
     topology: ListOf[TopologyConstraint] = NO_ITEMS
 
@@ -296,7 +296,7 @@ class WorkloadPodGroupSchedulingConstraints(
 class WorkloadPodGroupGangSchedulingPolicy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupgangschedulingpolicy-v1alpha3-scheduling-k8s-io)."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupgangschedulingpolicy-v1alpha3-scheduling-k8s-io). Since Kubernetes 1.37."""
 
     min_count: int | None = None
 
@@ -304,7 +304,7 @@ class WorkloadPodGroupGangSchedulingPolicy(
 class WorkloadPodGroupSchedulingPolicy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupschedulingpolicy-v1alpha3-scheduling-k8s-io)."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupschedulingpolicy-v1alpha3-scheduling-k8s-io). Since Kubernetes 1.37."""
 
     basic: Mapping[str, Any] | None = None
     gang: WorkloadPodGroupGangSchedulingPolicy | None = None
@@ -313,7 +313,7 @@ class WorkloadPodGroupSchedulingPolicy(
 class JobSchedulingConfiguration(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jobschedulingconfiguration-v1-batch)."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jobschedulingconfiguration-v1-batch). Since Kubernetes 1.37."""
 
     disruption_mode: WorkloadPodGroupDisruptionMode | None = None
     resource_claims: ListOf[WorkloadPodGroupResourceClaim] = NO_ITEMS
@@ -368,7 +368,7 @@ class SuccessPolicy(StructWithLists, frozen=True, kw_only=True, rename="camel", 
 
 
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jobspec-v1-batch)."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jobspec-v1-batch). Since Kubernetes 1.37: scheduling (WorkloadWithJob)."""
 
     active_deadline_seconds: int | None = None
     backoff_limit: int | None = None

@@ -75,7 +75,7 @@ class CertificateSigningRequest(
 
 
 class ClusterTrustBundleSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of certificates.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#clustertrustbundlespec-v1-certificates-k8s-io)."""
+    """Part of objects of certificates.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#clustertrustbundlespec-v1-certificates-k8s-io). Since Kubernetes 1.37."""
 
     signer_name: str | None = None
     trust_bundle: str = msgspec.field(default_factory=str)
@@ -83,7 +83,7 @@ class ClusterTrustBundleSpec(msgspec.Struct, frozen=True, kw_only=True, rename="
 
 @api_type(group="certificates.k8s.io", version="v1", scope="Cluster", status=False)
 class ClusterTrustBundle(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ClusterTrustBundle of certificates.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#clustertrustbundle-v1-certificates-k8s-io)."""
+    """ClusterTrustBundle of certificates.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#clustertrustbundle-v1-certificates-k8s-io). Since Kubernetes 1.37."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ClusterTrustBundleSpec = ClusterTrustBundleSpec()
@@ -92,7 +92,7 @@ class ClusterTrustBundle(msgspec.Struct, frozen=True, kw_only=True, rename="came
 class PodCertificateRequestSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of certificates.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podcertificaterequestspec-v1-certificates-k8s-io)."""
+    """Part of objects of certificates.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podcertificaterequestspec-v1-certificates-k8s-io). Since Kubernetes 1.37."""
 
     max_expiration_seconds: int | None = None
     node_name: str = msgspec.field(default_factory=str)
@@ -109,7 +109,7 @@ class PodCertificateRequestSpec(
 class PodCertificateRequestStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of certificates.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podcertificaterequeststatus-v1-certificates-k8s-io)."""
+    """Part of objects of certificates.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podcertificaterequeststatus-v1-certificates-k8s-io). Since Kubernetes 1.37."""
 
     begin_refresh_at: Time | None = None
     certificate_chain: str | None = None
@@ -120,7 +120,7 @@ class PodCertificateRequestStatus(
 
 @api_type(group="certificates.k8s.io", version="v1")
 class PodCertificateRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodCertificateRequest of certificates.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podcertificaterequest-v1-certificates-k8s-io)."""
+    """PodCertificateRequest of certificates.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podcertificaterequest-v1-certificates-k8s-io). Since Kubernetes 1.37."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodCertificateRequestSpec = PodCertificateRequestSpec()

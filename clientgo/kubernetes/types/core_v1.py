@@ -481,7 +481,7 @@ class ContainerUser(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 
 class ResourceHealth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcehealth-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcehealth-v1-core). Since Kubernetes 1.36: message."""
 
     health: str | None = None
     message: str | None = None
@@ -496,19 +496,19 @@ class ResourceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel",
 
 
 class ImageVolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#imagevolumestatus-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#imagevolumestatus-v1-core). Since Kubernetes 1.36."""
 
     image_ref: str = msgspec.field(default_factory=str)
 
 
 class VolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumestatus-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumestatus-v1-core). Since Kubernetes 1.36."""
 
     image: ImageVolumeStatus | None = None
 
 
 class VolumeMountStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumemountstatus-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumemountstatus-v1-core). Since Kubernetes 1.36: volume_status (ImageVolumeWithDigest)."""
 
     mount_path: str = msgspec.field(default_factory=str)
     name: str = msgspec.field(default_factory=str)
@@ -518,7 +518,7 @@ class VolumeMountStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class ContainerStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerstatus-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerstatus-v1-core). Since Kubernetes 1.36: allocated_resources_status."""
 
     allocated_resources: Mapping[str, str] = EMPTY_MAP
     allocated_resources_status: ListOf[ResourceStatus] = NO_ITEMS
@@ -687,7 +687,7 @@ class NodeConfigSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class NodePodPreemptionPolicy(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodepodpreemptionpolicy-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodepodpreemptionpolicy-v1-core). Since Kubernetes 1.37."""
 
     disable_resize_preemption: ListOf[str] = NO_ITEMS
 
@@ -702,7 +702,7 @@ class Taint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class NodeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodespec-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodespec-v1-core). Since Kubernetes 1.37: pod_preemption_policy (InPlacePodVerticalScalingSchedulerPreemption)."""
 
     config_source: NodeConfigSource | None = None
     external_id: str | None = msgspec.field(default=None, name="externalID")
@@ -776,7 +776,7 @@ class NodeSwapStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class NodeSystemInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodesysteminfo-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodesysteminfo-v1-core). Since Kubernetes 1.37: running_in_user_namespace."""
 
     architecture: str = msgspec.field(default_factory=str)
     boot_id: str = msgspec.field(default_factory=str, name="bootID")
@@ -793,7 +793,7 @@ class NodeSystemInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class NodeStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodestatus-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodestatus-v1-core). Since Kubernetes 1.36: declared_features."""
 
     addresses: ListOf[NodeAddress] = NO_ITEMS
     allocatable: Mapping[str, str] = EMPTY_MAP
@@ -823,7 +823,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 class NodeAllocatableMappedResources(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeallocatablemappedresources-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeallocatablemappedresources-v1-core). Since Kubernetes 1.37."""
 
     name: str = msgspec.field(default_factory=str)
     quantity: str = msgspec.field(default_factory=str)
@@ -832,7 +832,7 @@ class NodeAllocatableMappedResources(
 class NodeAllocatableOverheadResources(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeallocatableoverheadresources-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeallocatableoverheadresources-v1-core). Since Kubernetes 1.37."""
 
     name: str = msgspec.field(default_factory=str)
     per_container: str | None = None
@@ -842,7 +842,7 @@ class NodeAllocatableOverheadResources(
 class NodeAllocatableResourceClaimStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeallocatableresourceclaimstatus-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeallocatableresourceclaimstatus-v1-core). Since Kubernetes 1.36."""
 
     containers: ListOf[str] = NO_ITEMS
     mapping: ListOf[NodeAllocatableMappedResources] = NO_ITEMS
@@ -903,7 +903,7 @@ class PodResourceClaimStatus(msgspec.Struct, frozen=True, kw_only=True, rename="
 
 
 class PodVolumeHealth(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podvolumehealth-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podvolumehealth-v1-core). Since Kubernetes 1.37."""
 
     health_conditions: ListOf[VolumeHealthCondition] = NO_ITEMS
     last_transition_time: Time | None = None
@@ -911,7 +911,7 @@ class PodVolumeHealth(StructWithLists, frozen=True, kw_only=True, rename="camel"
 
 
 class PodStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podstatus-v1-core)."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podstatus-v1-core). Since Kubernetes 1.36: allocated_resources, extended_resource_claim_status, node_allocatable_resource_claim_statuses (DRANodeAllocatableResources), resources. Since Kubernetes 1.37: volume_health (CSIVolumeHealth)."""
 
     allocated_resources: Mapping[str, str] = EMPTY_MAP
     conditions: ListOf[PodCondition] = NO_ITEMS

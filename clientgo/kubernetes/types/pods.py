@@ -259,7 +259,7 @@ class CinderVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="came
 class ClusterTrustBundleProjection(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#clustertrustbundleprojection-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#clustertrustbundleprojection-v1-core). Since Kubernetes 1.37: user (AtomicWriteVolumeUserFields)."""
 
     label_selector: LabelSelector | None = None
     name: str | None = None
@@ -285,7 +285,7 @@ class ConfigMapKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
 
 class KeyToPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#keytopath-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#keytopath-v1-core). Since Kubernetes 1.37: user (AtomicWriteVolumeUserFields)."""
 
     key: str = msgspec.field(default_factory=str)
     mode: int | None = None
@@ -302,7 +302,7 @@ class ConfigMapProjection(StructWithLists, frozen=True, kw_only=True, rename="ca
 
 
 class ConfigMapVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#configmapvolumesource-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#configmapvolumesource-v1-core). Since Kubernetes 1.37: default_user (AtomicWriteVolumeUserFields)."""
 
     default_mode: int | None = None
     default_user: int | None = None
@@ -423,7 +423,7 @@ class HTTPHeader(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class HTTPGetAction(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#httpgetaction-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#httpgetaction-v1-core). Since Kubernetes 1.37: protocol (H2CContainerProbe)."""
 
     host: str | None = None
     http_headers: ListOf[HTTPHeader] = NO_ITEMS
@@ -464,7 +464,7 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class GRPCAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#grpcaction-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#grpcaction-v1-core). Since Kubernetes 1.37: mode (GRPCContainerProbeTLS)."""
 
     mode: str | None = None
     port: int = msgspec.field(default_factory=int)
@@ -553,7 +553,7 @@ class VolumeDevice(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class VolumeMount(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumemount-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumemount-v1-core). Since Kubernetes 1.37: bind_mount_options (VolumeBindMountOptions)."""
 
     bind_mount_options: ListOf[str] = NO_ITEMS
     mount_path: str = msgspec.field(default_factory=str)
@@ -596,7 +596,7 @@ class Container(StructWithLists, frozen=True, kw_only=True, rename="camel", omit
 
 
 class DownwardAPIVolumeFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#downwardapivolumefile-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#downwardapivolumefile-v1-core). Since Kubernetes 1.37: user (AtomicWriteVolumeUserFields)."""
 
     field_ref: ObjectFieldSelector | None = None
     mode: int | None = None
@@ -612,7 +612,7 @@ class DownwardAPIProjection(StructWithLists, frozen=True, kw_only=True, rename="
 
 
 class DownwardAPIVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#downwardapivolumesource-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#downwardapivolumesource-v1-core). Since Kubernetes 1.37: default_user (AtomicWriteVolumeUserFields)."""
 
     default_mode: int | None = None
     default_user: int | None = None
@@ -620,7 +620,7 @@ class DownwardAPIVolumeSource(StructWithLists, frozen=True, kw_only=True, rename
 
 
 class EmptyDirVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#emptydirvolumesource-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#emptydirvolumesource-v1-core). Since Kubernetes 1.37: mode (EmptyDirVolumeMode)."""
 
     medium: str | None = None
     mode: int | None = None
@@ -708,7 +708,7 @@ class EphemeralVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 
 class EvictionResponder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#evictionresponder-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#evictionresponder-v1-core). Since Kubernetes 1.37."""
 
     name: str = msgspec.field(default_factory=str)
     priority: int = msgspec.field(default_factory=int)
@@ -791,7 +791,7 @@ class PersistentVolumeClaimCondition(
 
 
 class VolumeHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumehealthcondition-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumehealthcondition-v1-core). Since Kubernetes 1.37."""
 
     message: str | None = None
     reason: str = msgspec.field(default_factory=str)
@@ -799,7 +799,7 @@ class VolumeHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 
 class VolumeHealthStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumehealthstatus-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumehealthstatus-v1-core). Since Kubernetes 1.37."""
 
     health_conditions: ListOf[VolumeHealthCondition] = NO_ITEMS
     last_transition_time: Time | None = None
@@ -808,7 +808,7 @@ class VolumeHealthStatus(StructWithLists, frozen=True, kw_only=True, rename="cam
 class PersistentVolumeClaimStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#persistentvolumeclaimstatus-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#persistentvolumeclaimstatus-v1-core). Since Kubernetes 1.37: health_status (CSIVolumeHealth)."""
 
     access_modes: ListOf[str] = NO_ITEMS
     allocated_resource_statuses: Mapping[str, str] = EMPTY_MAP
@@ -840,7 +840,7 @@ class PersistentVolumeClaimVolumeSource(
 
 
 class PodCertificateProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podcertificateprojection-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podcertificateprojection-v1-core). Since Kubernetes 1.37: user (AtomicWriteVolumeUserFields)."""
 
     certificate_chain_path: str | None = None
     credential_bundle_path: str | None = None
@@ -894,7 +894,7 @@ class PodSchedulingGate(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class PodSchedulingGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podschedulinggroup-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podschedulinggroup-v1-core). Since Kubernetes 1.36."""
 
     pod_group_name: str | None = None
 
@@ -960,7 +960,7 @@ class SecretProjection(StructWithLists, frozen=True, kw_only=True, rename="camel
 class ServiceAccountTokenProjection(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#serviceaccounttokenprojection-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#serviceaccounttokenprojection-v1-core). Since Kubernetes 1.37: user (AtomicWriteVolumeUserFields)."""
 
     audience: str | None = None
     expiration_seconds: int | None = None
@@ -969,7 +969,7 @@ class ServiceAccountTokenProjection(
 
 
 class VolumeProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumeprojection-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumeprojection-v1-core). Since Kubernetes 1.37: cluster_trust_bundle, pod_certificate."""
 
     cluster_trust_bundle: ClusterTrustBundleProjection | None = None
     config_map: ConfigMapProjection | None = None
@@ -980,7 +980,7 @@ class VolumeProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class ProjectedVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#projectedvolumesource-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#projectedvolumesource-v1-core). Since Kubernetes 1.37: default_user (AtomicWriteVolumeUserFields)."""
 
     default_mode: int | None = None
     default_user: int | None = None
@@ -1016,7 +1016,7 @@ class ScaleIOVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class SecretVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#secretvolumesource-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#secretvolumesource-v1-core). Since Kubernetes 1.37: default_user (AtomicWriteVolumeUserFields)."""
 
     default_mode: int | None = None
     default_user: int | None = None
@@ -1072,7 +1072,7 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class PodSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podspec-v1-core)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podspec-v1-core). Since Kubernetes 1.36: scheduling_group (GenericWorkload). Since Kubernetes 1.37: eviction_responders (EvictionRequestAPI)."""
 
     active_deadline_seconds: int | None = None
     affinity: Affinity | None = None

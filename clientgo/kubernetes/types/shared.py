@@ -210,7 +210,7 @@ class QuobyteVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class TokenRequestSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#tokenrequestspec-v1-authentication-k8s-io)."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#tokenrequestspec-v1-authentication-k8s-io). Since Kubernetes 1.37: attestations."""
 
     attestations: Mapping[str, tuple[str, ...]] = EMPTY_MAP
     audiences: ListOf[str] = NO_ITEMS

@@ -109,7 +109,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class CSIDriverSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csidriverspec-v1-storage-k8s-io)."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csidriverspec-v1-storage-k8s-io). Since Kubernetes 1.37: prevent_pod_scheduling_if_missing."""
 
     attach_required: bool | None = None
     fs_group_policy: str | None = None
@@ -154,7 +154,7 @@ class CSINodeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", om
 
 
 class StorageHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#storagehealthcondition-v1-storage-k8s-io)."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#storagehealthcondition-v1-storage-k8s-io). Since Kubernetes 1.37."""
 
     access_mode: str | None = None
     last_transition_time: Time | None = None
@@ -165,21 +165,21 @@ class StorageHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="
 
 
 class StorageHealth(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#storagehealth-v1-storage-k8s-io)."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#storagehealth-v1-storage-k8s-io). Since Kubernetes 1.37."""
 
     health_conditions: ListOf[StorageHealthCondition] = NO_ITEMS
     name: str = msgspec.field(default_factory=str)
 
 
 class CSINodeStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csinodestatus-v1-storage-k8s-io)."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csinodestatus-v1-storage-k8s-io). Since Kubernetes 1.37."""
 
     storage_health: ListOf[StorageHealth] = NO_ITEMS
 
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster")
 class CSINode(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CSINode of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csinode-v1-storage-k8s-io)."""
+    """CSINode of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csinode-v1-storage-k8s-io). Since Kubernetes 1.37: status."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CSINodeSpec = CSINodeSpec()

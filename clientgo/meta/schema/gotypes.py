@@ -23,6 +23,9 @@ TypeOptions of fields:
 - `set=`: default that only the server sets; `if=field:values`: only if another field has one of these values, or none
 - `list=type:keys`, `map=type`, `patch=strategies:key`: rules of server-side apply and of strategic merge patches
 - `go=`: name of the field in Go, if it is not the capitalized JSON name
+
+Types, fields and resources can have `since=` and `until=`, their first and last minor version of Kubernetes, in a table
+of several; a field that has changed has a row for each form. `gate=` names the feature gates that a field needs.
 """
 
 import os
@@ -39,6 +42,9 @@ _DIGITS = frozenset("-0123456789")
 CORE, META = "v1", "meta.k8s.io/v1"
 """API versions whose types all others can name."""
 _MARKS = frozenset(("kind", "kinds", "list", "atomic", "private"))
+_RANGE = re.compile(r" (since|until)=1\.(\d+)")
+NEWEST = 1_000
+"""Minor version that is newer than every other one."""
 
 TypeOptions = Mapping[str, str]
 """TypeOptions or marks by name; the value of one without `=` is empty."""
@@ -76,14 +82,23 @@ def _split_base(head: str) -> tuple[str, str]:
     return ("", head) if match is None or match[0] in _MARKS else (match[0], head[match.end() :])
 
 
+def is_in_range(row: str, minor: int) -> bool:
+    """Report whether a row applies to a minor version of Kubernetes."""
+    if "=1." not in row:  # nearly always
+        return True
+    bounds = _RANGE.findall(row)
+    return all(minor >= int(number) if bound == "since" else minor <= int(number) for bound, number in bounds)
+
+
 class GoType:
-    """Type of a table; `base` is the type that it names, or empty for a struct."""
+    """Type of a table, in a minor version; `base` is the type that it names, or empty for a struct."""
 
-    __slots__ = ("_fields", "_rows", "base", "marks", "name")
+    __slots__ = ("_fields", "_minor", "_rows", "base", "marks", "name")
 
-    def __init__(self, name: str, head: str, rows: str) -> None:
+    def __init__(self, name: str, head: str, rows: str, minor: int = NEWEST) -> None:
         self.name = name
         self._rows = rows
+        self._minor = minor
         self._fields: tuple[GoField, ...] | None = None
         self.base, words = _split_base(head.removeprefix(" ")) if head else ("", "")
         self.marks = parse_options(words)
@@ -93,20 +108,24 @@ class GoType:
         """The fields in the order of the Go struct, in which JSON has them."""
         if self._fields is None:
             rows = self._rows.split("\n")
-            self._fields = tuple([_parse_field(row) for row in rows if row[2:3] in _DIGITS])
+            self._fields = tuple(
+                [_parse_field(row) for row in rows if row[2:3] in _DIGITS and is_in_range(row, self._minor)]
+            )
         return self._fields
 
     def rows(self, word: str) -> Iterator[str]:
         """Yield the rows that begin with a word, without it."""
         prefix = f"\n  {word} "
-        return (row.partition("\n")[0] for row in self._rows.split(prefix)[1:])
+        rows = (row.partition("\n")[0] for row in self._rows.split(prefix)[1:])
+        return (row for row in rows if is_in_range(row, self._minor))
 
 
 class Section:
-    """Types of an API version."""
+    """Types of an API version, in a minor version of Kubernetes."""
 
-    def __init__(self, text: str, table: "Mapping[str, Section]") -> None:
+    def __init__(self, text: str, table: "Mapping[str, Section]", minor: int) -> None:
         head, _, self._text = text.partition("]\n")
+        self._minor = minor
         self.api_version, _, self.package = head.partition(" ")
         group, _, self.version = self.api_version.rpartition("/")
         self.group = "" if self.api_version == META else group
@@ -115,7 +134,11 @@ class Section:
     @cached_property
     def types(self) -> Mapping[str, GoType]:
         """The types by name."""
-        return {name: GoType(name, head, rows) for name, head, rows in _TYPE.findall(self._text)}
+        return {
+            name: GoType(name, head, rows, self._minor)
+            for name, head, rows in _TYPE.findall(self._text)
+            if is_in_range(head, self._minor)
+        }
 
     def find(self, name: str) -> "tuple[Section, GoType] | None":
         """Return the type that a name stands for in this section, and the section that has it; None without one."""
@@ -130,11 +153,11 @@ class Section:
         return entry.marks.get("package", self.package)
 
 
-def read_table(text: str) -> dict[str, Section]:
-    """Return the sections of a table by API version, in their order."""
+def read_table(text: str, minor: int = NEWEST) -> dict[str, Section]:
+    """Return the sections of a table by API version, in their order, as a minor version of Kubernetes has them."""
     table: dict[str, Section] = {}
     for part in f"\n{text}".split("\n[")[1:]:
-        section = Section(part, table)
+        section = Section(part, table, minor)
         table[section.api_version] = section
     return table
 

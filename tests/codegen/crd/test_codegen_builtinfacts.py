@@ -161,7 +161,7 @@ def test_generated_types_have_no_descriptions_of_kubernetes() -> None:
 )
 def test_generated_type_links_to_its_place_in_the_api_reference(cls: type[Any], anchor: str) -> None:
     reference = r"https://kubernetes\.io/docs/reference/generated/kubernetes-api/v1\.\d+/#"
-    assert re.search(rf" \({reference}{anchor}\)\.$", cls.__doc__ or "")
+    assert re.search(rf" \({reference}{anchor}\)\.", cls.__doc__ or "")
 
 
 def test_generated_kinds_have_the_names_of_the_servers_definitions() -> None:

@@ -211,7 +211,7 @@ def test_crd_with_two_versions_stores_one_and_has_a_conversion_webhook() -> None
     built = definition("shelf_v1beta1 shelf_v1")
     assert built["metadata"] == {
         "name": "shelves.library.example.com",
-        "annotations": {"example.com/owner": "stacks"},
+        "annotations": {"clientgo.dev/minimum-kubernetes-version": "1.31", "example.com/owner": "stacks"},
         "labels": {"team": "stacks"},
     }
     assert built["spec"]["conversion"] == {

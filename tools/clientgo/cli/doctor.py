@@ -40,13 +40,14 @@ from clientgo.log.config import has_colors
 from clientgo.log.facts import paint
 from clientgo.meta.conditions import conditions_of
 from clientgo.meta.jsonvalues import same
+from clientgo.meta.schema.since import lacking, minor_of
 from clientgo.pki import expiry
 from clientgo.program.commandline import FlagParser
 from clientgo.rest import Config, load_config
 from clientgo.rest.config import Impersonation
 from clientgo.rest.request import Requester
 from clientgo.serving.certificates import CertificateDirectory
-from clientgo.version import KUBERNETES, VERSION
+from clientgo.version import KUBERNETES, KUBERNETES_VERSIONS, VERSION
 from clientgo.webhook.server import WebhookFlags, default_cert_dir, webhooks_enabled
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
@@ -61,8 +62,8 @@ PYTHONS = ((3, 11), (3, 14))
 PORTS = {8081: "probes", 8080: "metrics over HTTP", 8443: "metrics over HTTPS"}
 """Default ports of scaffolded managers, besides that of webhooks; only the first is in use without flags."""
 
-SKEW = 1
-"""Minor versions that the server may differ from the library's without a warning, as for kubectl."""
+_NOT_OURS = frozenset(("tests", "generated", "node_modules"))
+"""Folders of a project without code that writes to a cluster, besides hidden ones."""
 
 RENEWAL = timedelta(days=1)
 """Remaining lifetime of a certificate below which it is reported."""
@@ -138,6 +139,8 @@ def examine_cluster(config: Config, user: Config, root: Path, project: Project |
         if any(finding.state == PROBLEM for finding in diagnoses):
             return
         yield from guarded("user", lambda: check_user(other))
+        if project is not None:
+            yield from guarded("fields", lambda: check_fields(client.discovery.version().minor_number, root))
         folder = root / "config"
         paths = [path for name in ("bases", "patches") if (path := folder / "crd" / name).exists()]
         external = [folder / "crd" / "external"] if (folder / "crd" / "external").exists() else []
@@ -175,15 +178,28 @@ def check_server(client: Clientset) -> Iterator[Diagnosis]:
         fix = "check the user of the kubeconfig's context, or log in again"
         yield Diagnosis(PROBLEM, "server", f"it does not accept the credentials ({error}): {fix}")
         return
-    digits = "".join(filter(str.isdigit, version.minor)) or "0"
-    skew = int(digits) - int(KUBERNETES.partition(".")[2])
-    about = f"{version.git_version}, clientgo is written for {KUBERNETES}"
-    if abs(skew) <= SKEW:
+    oldest, newest = map(minor_of, (KUBERNETES_VERSIONS[0], KUBERNETES))
+    about = f"{version.git_version}, clientgo is tested with {KUBERNETES_VERSIONS[0]} to {KUBERNETES}"
+    if oldest <= version.minor_number <= newest + 1:
         yield Diagnosis(OK, "server", about)
-    elif skew > 0:
-        yield Diagnosis(WARNING, "server", f"{about}, which lacks its new fields: upgrade clientgo")
+    elif version.minor_number > newest:
+        yield Diagnosis(WARNING, "server", f"{about}, which lack its new fields: upgrade clientgo")
     else:
         yield Diagnosis(WARNING, "server", f"{about}: do not use fields that the server lacks (kubectl explain)")
+
+
+def check_fields(minor: int, root: Path) -> Iterator[Diagnosis]:
+    """Compare the built-in types and fields that a project's code uses with those of the server's minor version."""
+    if dropped := lacking(minor, dict(_sources(root))):
+        fix = "set them only on newer servers, or require a newer server"
+        yield Diagnosis(WARNING, "fields", f"the server would drop {dropped}: {fix}")
+
+
+def _sources(root: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(root.rglob("*.py")):
+        relative = path.relative_to(root)
+        if not any(part.startswith(".") or part in _NOT_OURS for part in relative.parts):
+            yield relative.as_posix(), path.read_text(encoding="utf-8")
 
 
 def check_user(client: Clientset) -> Iterator[Diagnosis]:

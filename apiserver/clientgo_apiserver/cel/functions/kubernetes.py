@@ -34,6 +34,7 @@ from clientgo_apiserver.cel.values import (
     SemverValue,
     UrlValue,
 )
+from clientgo_apiserver.releases.release import current
 
 SEMVER = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
@@ -51,9 +52,16 @@ def _quantity(text: str) -> QuantityValue:
     return QuantityValue(quantity.value, quantity.integer)
 
 
+_BIG = 10**18
+"""Amount from which on Kubernetes represents quantities by big numbers."""
+
+
 def _added(first: QuantityValue, second: QuantityValue | int, sign: int = 1) -> QuantityValue:
     other = second if isinstance(second, QuantityValue) else QuantityValue(Fraction(second))
     amount = first.amount + sign * other.amount
+    if abs(first.amount) >= _BIG and not current().at_least("1.37"):
+        first.amount = amount  # until 1.36, a sum shares the big number of its receiver
+        return first
     return QuantityValue(amount, first.integer and other.integer and abs(amount) < 1 << 63)
 
 

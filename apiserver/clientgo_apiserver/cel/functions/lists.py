@@ -40,6 +40,10 @@ def _index_of(value: Any, target: Any, *offset: int) -> int:
     return next((index for index, item in enumerate(value) if equal(item, target)), -1)
 
 
+def _includes(value: Any, target: Any) -> bool:
+    return contains(value, target) if isinstance(value, list) else equal(value, target)
+
+
 def _last_index_of(value: Any, target: Any, *offset: int) -> int:
     if isinstance(value, str):
         return text_last_index(value, target, *offset)
@@ -112,6 +116,7 @@ LISTS: dict[str, Callable[..., Any]] = {
     "first": lambda items: OptionalValue((items[0],)) if items else NONE,
     "flatten": _flatten,
     "hasValue": lambda optional: bool(optional.values),
+    "includes": _includes,
     "indexOf": _index_of,
     "isSorted": lambda items: not any(less(after, before) for before, after in pairwise(items)),
     "last": lambda items: OptionalValue((items[-1],)) if items else NONE,

@@ -21,6 +21,7 @@ from clientgo_apiserver.registry.defaults.pods import (
     policy_types,
     volume,
 )
+from clientgo_apiserver.releases.release import current
 
 Fill = Callable[[Any], Any]
 
@@ -81,7 +82,7 @@ def _defaults_of(message: Message) -> Iterator[_Default]:
     for field in message.fields.values():
         options = field.row.options
         text = options.get("set", options.get("default"))
-        if text is None:
+        if text is None or ("gate" in options and not all(map(current().enabled, options["gate"].split(",")))):
             pass
         elif not field.name:
             yield from _default("", value_of(text)).inner

@@ -26,7 +26,6 @@ _LOCAL: Object = {
     "reason": "Local",
     "message": "Local APIServices are always available",
 }
-_COORDINATED = ("strategy", "preferredHolder")
 _CLAIM_SOURCES = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})
 
 
@@ -136,18 +135,6 @@ class _PriorityClassStrategy(Strategy):
         return new
 
 
-class _LeaseStrategy(Strategy):
-    """Strategy of Leases, which have no fields of coordinated leader election: it is off by default."""
-
-    def prepare_for_create(self, _: Write, new: Object) -> Object:
-        """Return the lease without these fields, which keep their owners."""
-        return {**new, "spec": {name: value for name, value in new["spec"].items() if name not in _COORDINATED}}
-
-    def prepare_for_update(self, context: Write, new: Object, _: Object) -> Object:
-        """Return the lease without these fields."""
-        return self.prepare_for_create(context, new)
-
-
 class _ServiceAccountStrategy(Strategy):
     """Strategy of ServiceAccounts, which refer to secrets of their namespace by name alone."""
 
@@ -208,7 +195,6 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("apps", "deployments", "status"): StatusStrategy("labels"),
     ("apps", "deployments", "scale"): _DeploymentStrategy(),
     ("batch", "jobs", ""): _JobStrategy(),
-    ("coordination.k8s.io", "leases", ""): _LeaseStrategy(),
     ("scheduling.k8s.io", "priorityclasses", ""): _PriorityClassStrategy(),
     (*_REQUESTS, ""): RequestStrategy(),
     (*_REQUESTS, "approval"): ApprovalStrategy(),
@@ -221,8 +207,11 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
             ("flowcontrol.apiserver.k8s.io", "flowschemas"),
             ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
             ("networking.k8s.io", "servicecidrs"),
+            ("certificates.k8s.io", "podcertificaterequests"),
+            ("resource.k8s.io", "devicetaintrules"),
             ("resource.k8s.io", "resourceclaims"),
             ("storage.k8s.io", "volumeattachments"),
+            ("storagemigration.k8s.io", "storageversionmigrations"),
         )
     },
 }

@@ -3,7 +3,6 @@
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from importlib.resources import files
 from types import ModuleType
 from typing import Any
@@ -13,6 +12,7 @@ from clientgo_apiserver.api.status import Cause
 from clientgo_apiserver.registry.validation import (
     access,
     capacities,
+    certificates,
     cluster,
     core,
     devices,
@@ -27,9 +27,12 @@ from clientgo_apiserver.registry.validation import (
 from clientgo_apiserver.registry.validation.pods import containers, resources, specs, updates, volumes
 from clientgo_apiserver.registry.validation.scopes import RULES, FieldCheck, FieldScope, RegisteredRule, within
 from clientgo_apiserver.registry.validation.workloads import controllers, cron, jobs, jobstatus
+from clientgo_apiserver.releases.release import cached_by_release
+from clientgo_apiserver.releases.rows import served_rows
 
 RULE_MODULES: tuple[ModuleType, ...] = (
-    *(generic, access, capacities, cluster, core, devices, flowcontrol, limits, network, policies, storage, webhooks),
+    *(generic, access, capacities, certificates, cluster, core, devices, flowcontrol, limits, network, policies),
+    *(storage, webhooks),
     *(containers, resources, specs, updates, volumes),
     *(controllers, cron, jobs, jobstatus),
 )
@@ -88,7 +91,7 @@ class CompiledRules:
         return [cause for _, causes in numbered for cause in causes]
 
 
-@cache
+@cached_by_release
 def sections() -> dict[str, list[str]]:
     """Return the lines of each type of all rule files."""
     lines_by_type: dict[str, list[str]] = {}
@@ -96,11 +99,11 @@ def sections() -> dict[str, list[str]]:
     for folder in (package, f"{package}.pods", f"{package}.workloads"):
         for file in sorted(entry.name for entry in files(folder).iterdir() if entry.name.endswith(".txt")):
             for name, lines in read_sections(folder, file).items():
-                lines_by_type.setdefault(name, []).extend(lines)
+                lines_by_type.setdefault(name, []).extend(served_rows(lines))
     return lines_by_type
 
 
-@cache
+@cached_by_release
 def rules_of(name: str) -> CompiledRules | None:
     """Return the rules of a type, or None if there are none."""
     lines = sections().get(name)

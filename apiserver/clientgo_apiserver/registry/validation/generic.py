@@ -20,6 +20,7 @@ from clientgo_apiserver.api.status import (
 )
 from clientgo_apiserver.api.status import required as required_value
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+from clientgo_apiserver.releases.release import current
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 IMMUTABLE = "field is immutable"
@@ -256,14 +257,21 @@ def annotations(value: Any, _: FieldScope) -> Iterator[Cause]:
         yield too_long("", MAX_ANNOTATION_BYTES)
 
 
+def without_zeros(address: str) -> str:
+    """Return an IPv4 address without leading zeros of its numbers, which older versions ignore."""
+    return re.sub(r"(^|\.)0+(?=\d)", r"\1", address)
+
+
 @rule()
 def ip_address(value: Any, _: FieldScope | None = None) -> Iterator[Cause]:
     """Reject a text that is not an IP address."""
-    plain = re.sub(r"(^|\.)0+(?=\d)", r"\1", value)
+    plain = without_zeros(value)
     parsed = parse_ip(plain)
     if parsed is None:
         yield invalid_value("", value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
         return
+    if not current().enabled("StrictIPCIDRValidation"):
+        return  # the address has a warning
     if parsed.version == 4 and plain != value:
         yield invalid_value("", value, "must not have leading 0s")
     if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:

@@ -9,7 +9,7 @@ from clientgo.internal.hosts import parse_ip
 from clientgo_apiserver.api import names
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
-from clientgo_apiserver.registry.validation.generic import ip_address, port
+from clientgo_apiserver.registry.validation.generic import ip_address, port, without_zeros
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 
 _MAX_AFFINITY = 86400
@@ -54,7 +54,7 @@ def cidr(value: str, _: FieldScope) -> Iterator[Cause]:
 @rule()
 def special_ip(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject the address of an endpoint that is not one of a host."""
-    address = parse_ip(value)
+    address = parse_ip(without_zeros(value))
     if address is None:
         yield invalid_value("", value, "must be a valid IP address")
         return

@@ -9,6 +9,7 @@ from clientgo.codegen.model import short_name
 from clientgo.codegen.render.applyconfigurations import SUFFIX, apply_text
 from clientgo.codegen.render.structs import StructType, types_text
 from clientgo.codegen.render.templatefiles import Layout
+from clientgo.meta.schema.since import additions
 from clientgo.meta.scheme import ApiType
 
 _TITLES = {
@@ -42,7 +43,21 @@ def type_module(survey: Survey, module: str, layout: Layout) -> str:
 def _documented(record: StructType, module: str, users: str) -> StructType:
     """Return the record with a docstring of our own and a link: the texts of the official models are not copied."""
     text = f"{record.name} of {_api_version(record.api)}" if record.api else f"Part of objects of {users}"
-    return replace(record, doc=f"{text} ({reference_url(module, record.name)}).")
+    return replace(record, doc=f"{text} ({reference_url(module, record.name)}).{_since(record)}")
+
+
+def _since(record: StructType) -> str:
+    """Return which version of Kubernetes introduced a type, or some of its fields, with the gates that they need."""
+    added = additions().get(record.name, {})
+    if "" in added:
+        return f" Since Kubernetes {added[''].version}."
+    fields: dict[str, list[str]] = {}
+    for attribute in record.attributes:
+        if attribute.json_name in added:
+            version, gates = added[attribute.json_name]
+            name = f"{attribute.name} ({', '.join(gates)})" if gates else attribute.name
+            fields.setdefault(version, []).append(name)
+    return "".join(f" Since Kubernetes {version}: {', '.join(names)}." for version, names in sorted(fields.items()))
 
 
 def reference_url(module: str, name: str) -> str:

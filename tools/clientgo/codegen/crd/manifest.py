@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from clientgo.codegen.crd.dryrun import CheckedDefinition, check_definition
+from clientgo.codegen.crd.minimum import ANNOTATION, BASE, minimum_version
 from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind, own_kind, with_storage
 from clientgo.codegen.model import non_empty
@@ -72,15 +73,17 @@ def _definition(members: list[OwnKind], maker: SchemaMaker, problems: Problems) 
 
 
 def _manifest(stored: ApiType, versions: list[dict[str, Any]]) -> dict[str, Any]:
-    metadata = {
-        "name": f"{stored.plural}.{stored.group}",
-        "annotations": dict(sorted(stored.annotations)),
-        "labels": dict(sorted(stored.labels)),
-    }
     spec: dict[str, Any] = {"group": stored.group, "names": _names(stored), "scope": stored.scope}
     if stored.conversion is not None:
         spec["conversion"] = _conversion(stored.conversion)
     spec["versions"] = versions
+    version = minimum_version({"spec": spec})
+    needed = {} if version == BASE else {ANNOTATION: version}
+    metadata = {
+        "name": f"{stored.plural}.{stored.group}",
+        "annotations": dict(sorted({**needed, **dict(stored.annotations)}.items())),
+        "labels": dict(sorted(stored.labels)),
+    }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -11,6 +11,7 @@ from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 _MINUTES = 10
+_CERTIFICATE_PATHS = ("credentialBundlePath", "keyPath", "certificateChainPath")
 _ISCSI = {
     "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)$"),
     "eui": re.compile(r"eui\.[A-Fa-f0-9]{16}$"),
@@ -100,11 +101,21 @@ def one_projection(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield forbidden_field("", "may not specify more than 1 volume type per source")
 
 
+def _certificate_paths(source: Object) -> Iterator[str]:
+    bundle, certificate = source.get("clusterTrustBundle") or {}, source.get("podCertificate") or {}
+    paths = (bundle.get("path"), *(certificate.get(name) for name in _CERTIFICATE_PATHS))
+    return (path for path in paths if path)
+
+
 @rule()
 def projected_paths(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject two files of a projected volume at one path."""
     seen: set[str] = set()
     for source in value.get("sources") or ():
+        for path in _certificate_paths(source):
+            if path in seen:
+                yield invalid_value("", path, "conflicting duplicate paths")
+            seen.add(path)
         for field in ("secret", "configMap", "downwardAPI"):
             inner = source.get(field) or {}
             for item in inner.get("items") or ():

@@ -10,6 +10,7 @@ from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value,
 from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.generic import reader
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+from clientgo_apiserver.releases.release import current
 
 _UNMATCHED = "`selector` does not match template `labels`"
 
@@ -100,6 +101,13 @@ def not_above_all(value: Any, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
+def not_zero(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject zero, and 0%."""
+    if not _number(value):
+        yield invalid_value("", value, "cannot be 0")
+
+
+@rule()
 def no_progress_deployment(value: Any, scope: FieldScope) -> Iterator[Cause]:
     """Reject an update that may neither add nor remove pods."""
     if not _number(value or 0) and not _number(scope.value.get("maxSurge")):
@@ -123,16 +131,21 @@ def strategy_type(value: Object, _: FieldScope, choices: str) -> Iterator[Cause]
         yield not_supported("", go_struct("DaemonSetUpdateStrategy", value), choices.split(","))
 
 
+_WITHOUT_ROLLING = ("OnDelete", "Recreate")
+
+
 @rule()
 def stateful_set_strategy(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the type of a StatefulSet's update strategy."""
     kind, rolling = value.get("type") or "", value.get("rollingUpdate")
     if not kind:
         yield required("")
-    elif kind == "OnDelete" and rolling is not None:
+    elif kind in _WITHOUT_ROLLING and rolling is not None:
         struct = go_struct("RollingUpdateStatefulSetStrategy", rolling)
         yield invalid_value("rollingUpdate", struct, "only allowed for updateStrategy 'RollingUpdate'")
-    elif kind not in ("OnDelete", "RollingUpdate"):
+    elif kind not in ("OnDelete", "RollingUpdate") and not (
+        kind == "Recreate" and current().enabled("StatefulSetRecreateStrategy")
+    ):
         yield invalid_value("", go_struct("StatefulSetUpdateStrategy", value), "must be 'RollingUpdate' or 'OnDelete'")
 
 

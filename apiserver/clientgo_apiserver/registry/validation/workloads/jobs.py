@@ -23,6 +23,7 @@ from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount, name_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.registry.validation.workloads.controllers import is_convertible, selector_matches
+from clientgo_apiserver.releases.release import current
 
 _SOURCES = {
     "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource",
@@ -199,9 +200,9 @@ def indexes_of(text: str, completions: int) -> IndexSet:
             if int(limit) >= completions:
                 raise ValueError(f'too large index: "{limit}"')
             numbers.append(int(limit))
-        for previous, current in ((numbers[0], numbers[-1]),) if len(numbers) > 1 else ():
-            if previous >= current:
-                raise ValueError(f"non-increasing order, previous: {previous}, current: {current}")
+        for previous, following in ((numbers[0], numbers[-1]),) if len(numbers) > 1 else ():
+            if previous >= following:
+                raise ValueError(f"non-increasing order, previous: {previous}, current: {following}")
         if ranges and ranges[-1][-1] >= numbers[0]:
             raise ValueError(f"non-increasing order, previous: {ranges[-1][-1]}, current: {numbers[0]}")
         ranges.append(range(numbers[0], numbers[-1] + 1))
@@ -232,6 +233,9 @@ def job_update(job: Object, scope: FieldScope) -> Iterator[Cause]:
 def _template_errors(template: Object, old: Object) -> Iterator[Cause]:
     """Reject changes of a job's template, except of where and with which resources a suspended job runs."""
     before, status = old["spec"].get("template") or {}, old.get("status") or {}
+    if not current().enabled("MutableSchedulingDirectivesForSuspendedJobs"):
+        # Once a job has started, its template is fixed.
+        status = {**status, "conditions": ()}
     suspended = any(
         condition.get("type") == "Suspended" and condition.get("status") == "True"
         for condition in status.get("conditions") or ()
@@ -247,7 +251,7 @@ def _fixed(pod: Object) -> Object:
     """Return the parts of a suspended job's pods that an update may not change."""
     affinity = {key: member for key, member in (pod.get("affinity") or {}).items() if key != "nodeAffinity"}
     fixed = {field: value for field, value in pod.items() if field not in _SCHEDULING}
-    for field in ("containers", "initContainers"):
+    for field in ("containers", "initContainers") if current().enabled("MutablePodResourcesForSuspendedJobs") else ():
         fixed[field] = [{**container, "resources": {}} for container in pod.get(field) or ()]
     return {**fixed, "affinity": affinity}
 
@@ -263,6 +267,15 @@ def short_name(value: str, _: FieldScope) -> Iterator[Cause]:
 def not_manual(value: bool, _: FieldScope) -> Iterator[Cause]:
     """Reject a manual selector of a cron job's jobs."""
     yield not_supported("", value, ("nil", "false"))
+
+
+@rule()
+def least_replicas(value: int, scope: FieldScope) -> Iterator[Cause]:
+    """Require a replica, or none if the feature HPAScaleToZero is enabled or in use."""
+    in_use = ((scope.root.old or {}).get("spec") or {}).get("minReplicas") == 0
+    limit = 0 if in_use or current().enabled("HPAScaleToZero") else 1
+    if value < limit:
+        yield invalid_value("", value, f"must be greater than or equal to {limit}")
 
 
 @rule()

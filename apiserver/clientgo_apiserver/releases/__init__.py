@@ -1,0 +1,1 @@
+"""Versions of Kubernetes whose API the server serves, and their feature gates."""
