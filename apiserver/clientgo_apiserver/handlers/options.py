@@ -2,7 +2,8 @@
 
 import re
 
-from clientgo_apiserver.formats import go_seconds, is_go_duration
+from clientgo.internal.gotext import duration_seconds
+from clientgo_apiserver.formats import is_go_duration
 from clientgo_apiserver.gotext import parse_int, parse_uint
 from clientgo_apiserver.http.messages import Query
 from clientgo_apiserver.http.status import (
@@ -30,7 +31,7 @@ def read_timeout(query: Query) -> float:
     if not text:
         return REQUEST_SECONDS
     if is_go_duration(text):
-        return min(go_seconds(text) or REQUEST_SECONDS, REQUEST_SECONDS)
+        return min(duration_seconds(text) or REQUEST_SECONDS, REQUEST_SECONDS)
     unit = _UNIT.match(text)
     reason = "invalid duration"
     if unit is not None:
