@@ -98,7 +98,8 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
         add_controller(writer, project, controller)
     _close(writer, project, root, "updated")
     if not options.make:
-        say("Next: make manifests generate")
+        edited = f"edit the spec in {resource.path.replace('.', '/')} and config/samples, then " if wants_api else ""
+        say(f"Next: {edited}make manifests generate")
     return 0
 
 

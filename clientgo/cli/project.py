@@ -1,5 +1,6 @@
 """The file PROJECT: settings and resources of a project, in kubebuilder's format (version 3)."""
 
+import ast
 import keyword
 import re
 from collections.abc import Callable, Iterable
@@ -160,7 +161,7 @@ class Project:
             layout = document["layout"]
             if LAYOUT not in layout:
                 raise CommandError(f"unknown layout {', '.join(map(str, layout))} in PROJECT: expected {LAYOUT}")
-            return cls(
+            project = cls(
                 name=_checked(names.project_name, str(document["projectName"])),
                 domain=_checked(names.domain, str(document["domain"])),
                 repo=str(document.get("repo", "")),
@@ -171,6 +172,9 @@ class Project:
                 cli_version=_checked(names.release, str(document.get("cliVersion", VERSION))),
                 resources=[_resource(entry) for entry in document.get("resources", [])],
             )
+            for resource in project.resources:
+                resource.namespaced = _is_namespaced(root, resource)
+            return project
         except FileNotFoundError:
             raise CommandError(
                 "no project in this folder: create one with clientgo init, or change to its folder"
@@ -192,6 +196,25 @@ def package_of(group: str) -> str:
 def types_of(group: str, version: str) -> str:
     """Return the library module with the types of a built-in group."""
     return f"clientgo.kubernetes.types.{group.partition('.')[0]}_{version}"
+
+
+def _is_namespaced(root: Path, resource: ProjectResource) -> bool:
+    """Return the scope in the types of a kind, which may have been edited since PROJECT was written; else of PROJECT."""
+    try:
+        text = (root / resource.path.replace(".", "/") / f"{resource.kind.lower()}_types.py").read_text(
+            encoding="utf-8"
+        )
+        [mark] = [
+            call
+            for node in ast.parse(text).body
+            if isinstance(node, ast.ClassDef) and node.name == resource.kind
+            for call in node.decorator_list
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("api_type")
+        ]
+        scopes = [ast.literal_eval(each.value) for each in mark.keywords if each.arg == "scope"]
+    except (OSError, SyntaxError, ValueError):
+        return resource.namespaced
+    return scopes != ["Cluster"]
 
 
 def _checked(check: Callable[[str], str], name: str) -> str:

@@ -96,9 +96,9 @@ def test_missing_permission_to_set_an_owner_is_reported(environment: Environment
         config = client.create(ConfigMap(metadata=ObjectMeta(name="free", namespace="default")))
         client.patch_to(config, replace(config, metadata=replace(config.metadata, owner_references=OWNERS)))
 
-    with ManagerAccount(environment, role) as account:
-        with pytest.raises(AssertionError) as failed, account.client() as requester:
-            set_owner(DirectClient(requester))
+    account = ManagerAccount(environment, role)
+    with pytest.raises(AssertionError) as failed, account, account.client() as requester:
+        set_owner(DirectClient(requester))
     assert str(failed.value).endswith('\n@rbac(groups="core", resources="configmaps", verbs="delete")')
 
 
