@@ -109,7 +109,7 @@ imports: $(DEV) ## Check the import contracts
 	@$(IN_VENV) lint-imports --no-logo && cd apiserver && $(IN_VENV) lint-imports --no-logo
 
 .PHONY: metrics-page
-metrics-page: $(DEV) ## Update docs/metrics.md from the code
+metrics-page: $(DEV) ## Update the metrics in docs/guide/serving.md from the code
 	@$(IN_VENV) python -m hack.metrics_page
 
 .PHONY: reference-page
