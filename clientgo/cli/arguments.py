@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
+from clientgo.cli.names import CERT_MANAGER, CERTIFICATES
 from clientgo.codegen.problems import reason_of
 from clientgo.errors import ClientGoError
 from clientgo.flags import parse_bool
@@ -113,6 +114,8 @@ def parser() -> Parser:
         command.add_argument(
             "--verify", action="store_true", help="write nothing; print a diff and fail if files are out of date"
         )
+    made = _command(commands, "certificates", "make the webhooks' certificate of a project without cert-manager")
+    made.add_argument("--host", default="", help="name of the webhooks' Service (default: as config/default names it)")
     what = "run the manager of the project, or the reconcilers of a file, on this machine"
     _run(_command(commands, "run", what, help_flag=False))
     _perturb(_command(commands, "perturb", "prove controllers by perturbation, without a cluster"))
@@ -148,6 +151,8 @@ def _init(command: Parser) -> None:
 
 
 def _origin(command: Parser) -> None:
+    command.add_argument("--certificates", choices=CERTIFICATES,
+        help=f"origin of the webhooks' certificate (default: {CERT_MANAGER}, which the cluster must have)")  # fmt: skip
     add = command.add_mutually_exclusive_group().add_argument
     add("--clientgo-from", type=Path, metavar="PATH",
         help="install clientgo in the project, its CI and image from this wheel or checkout")  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clientgo.cli import names
-from clientgo.cli.names import CommandError
+from clientgo.cli.names import CERT_MANAGER, CommandError
 from clientgo.internal.files import write_files
 from clientgo.meta.scheme import plural_of
 from clientgo.meta.yamlio import InvalidYAML, read_document, to_yaml
@@ -116,6 +116,8 @@ class Project:
     repo: str = ""
     multigroup: bool = False
     namespaced: bool = False
+    certificates: str = CERT_MANAGER
+    """Origin of the webhooks' certificate: one of `names.CERTIFICATES`."""
     index_url: str = ""
     """Package index that has clientgo; without one its wheels are in the project."""
     cli_version: str = VERSION
@@ -140,6 +142,8 @@ class Project:
             document["indexURL"] = self.index_url
         if self.repo:
             document["repo"] = self.repo
+        if self.certificates != CERT_MANAGER:
+            document["certificates"] = self.certificates
         for word, holds in (("multigroup", self.multigroup), ("namespaced", self.namespaced)):
             if holds:
                 document[word] = True
@@ -165,6 +169,7 @@ class Project:
                 name=_checked(names.project_name, str(document["projectName"])),
                 domain=_checked(names.domain, str(document["domain"])),
                 repo=str(document.get("repo", "")),
+                certificates=_checked(names.certificates, str(document.get("certificates", CERT_MANAGER))),
                 index_url=str(document.get("indexURL", "")),
                 multigroup=bool(document.get("multigroup")),
                 namespaced=bool(document.get("namespaced")),
@@ -199,7 +204,7 @@ def types_of(group: str, version: str) -> str:
 
 
 def _is_namespaced(root: Path, resource: ProjectResource) -> bool:
-    """Return the scope in the types of a kind, which may have been edited since PROJECT was written; else of PROJECT."""
+    """Return the scope in the types of a kind, which may have been edited after PROJECT; by default that of PROJECT."""
     try:
         text = (root / resource.path.replace(".", "/") / f"{resource.kind.lower()}_types.py").read_text(
             encoding="utf-8"
