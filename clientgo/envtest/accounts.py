@@ -38,7 +38,7 @@ _BINDINGS = GroupVersionResource(_GROUP, "v1", "clusterrolebindings")
 _REFUSED = re.compile(r'cannot (\S+) resource "([^"]+)" in API group "([^"]*)"')
 _OWNED, _BLOCKING = "cannot set an ownerRef on a resource you can't delete", "cannot set blockOwnerDeletion if"
 
-Rule = tuple[str, str, str]
+Permission = tuple[str, str, str]
 """API group, resource and verb."""
 
 
@@ -141,7 +141,7 @@ class _RecordingClient(RESTClient):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self.refused: dict[str, list[Rule]] = {}
+        self.refused: dict[str, list[Permission]] = {}
 
     def do(self, request: Request) -> bytes:
         with self._recorded(request):
@@ -176,7 +176,7 @@ class _RecordingClient(RESTClient):
         self.refused[message] = list(_missing(message, request))
 
 
-def _missing(message: str, request: Request) -> Iterator[Rule]:
+def _missing(message: str, request: Request) -> Iterator[Permission]:
     """Yield the permissions that a rejected request lacks, as far as its message says."""
     if match := _REFUSED.search(message):
         yield match[3], match[2], match[1]
@@ -188,7 +188,7 @@ def _missing(message: str, request: Request) -> Iterator[Rule]:
                 yield owner.api_version.rpartition("/")[0], f"{plural_of(owner.kind.lower())}/finalizers", "update"
 
 
-def _declarations(refused: Mapping[str, Sequence[Rule]]) -> Iterator[str]:
+def _declarations(refused: Mapping[str, Sequence[Permission]]) -> Iterator[str]:
     """Yield the declarations that permit the refused requests, and the messages of refusals without a rule."""
     rules = sorted({rule for missing in refused.values() for rule in missing})
     for (group, resource), same in groupby(rules, key=lambda rule: rule[:2]):

@@ -255,8 +255,8 @@ def test_a_service_is_reached_where_the_options_say(kube: Kube, hook: WebhookSer
 
 
 def test_ca_of_the_options_is_that_of_what_stands_for_the_service(kube: Kube, hook: WebhookServer) -> None:
-    own = b64decode(hook.ca).decode()
-    kube.api.state.options.webhook_services["*"] = WebhookEndpoint(hook.url, own)
+    authority = b64decode(hook.ca).decode()
+    kube.api.state.options.webhook_services["*"] = WebhookEndpoint(hook.url, authority)
     of_service = b64encode(CertificateAuthority.create("of-the-service").certificate).decode()
     client = {"service": {"namespace": "ns", "name": "svc", "path": "/v"}, "caBundle": of_service}
     validating(kube, hook, "/v", clientConfig=client)
