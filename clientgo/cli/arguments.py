@@ -115,7 +115,9 @@ def parser() -> Parser:
             "--verify", action="store_true", help="write nothing; print a diff and fail if files are out of date"
         )
     command = _command(commands, "certificates", "make the webhooks' certificate of a project without cert-manager")
-    command.add_argument("--host", default="", help="name of the webhooks' Service (default: as config/default names it)")
+    command.add_argument(
+        "--host", default="", help="host name of the webhooks' Service (default: that of config/default)"
+    )
     what = "run the manager of the project, or the reconcilers of a file, on this machine"
     _run(_command(commands, "run", what, help_flag=False))
     _perturb(_command(commands, "perturb", "prove controllers by perturbation, without a cluster"))
