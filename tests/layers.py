@@ -125,7 +125,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault(TIME_FACTOR, f"{measured_factor():g}")
         config.pluginmanager.register(FailuresAtOnce(config))
     if not hasattr(subprocess.run, "__wrapped__"):
-        subprocess.run = _by_factor(subprocess.run)  # type: ignore[assignment]
+        subprocess.run = _by_factor(subprocess.run)
 
 
 def pytest_report_header() -> str:

@@ -62,21 +62,22 @@ def test_commands_of_the_page_deploy_upgrade_and_roll_back(
     def shell(text: str) -> str:
         return run(project, environ, "bash", "-e", "-c", text)
 
-    def images() -> set[str]:
+    def images() -> set[str | None]:
         pods = clientset.core_v1.pods("foo-system").list().items
         return {pod.spec.containers[0].image for pod in pods if pod.metadata.deletion_timestamp is None}
 
-    deploy = commands("Deploy")
-    shell(deploy)
+    shell(commands("Deploy"))
     assert images() == {"registry.example.com/team/foo:0.1.0"}
 
-    shell(commands("Two replicas, disruption budget, network policy, Prometheus"))
+    production = commands("Two replicas, disruption budget, network policy, Prometheus")
+    shell(production)
     eventually(lambda: len(clientset.core_v1.pods("foo-system").list().items) == 2)
     budget = clientset.policy_v1.pod_disruption_budgets("foo-system").get("foo-controller-manager")
     assert budget.spec.max_unavailable == 1
 
-    shell(deploy.replace("0.1.0", "0.2.0"))
+    shell(production.replace("0.1.0", "0.2.0"))
     eventually(lambda: images() == {"registry.example.com/team/foo:0.2.0"})
+    assert clientset.apps_v1.deployments("foo-system").get("foo-controller-manager").spec.replicas == 2
     output = shell(commands("Upgrade"))
     assert "foo.samples.example.com/foo-sample replaced" in output
     assert "customresourcedefinition.apiextensions.k8s.io/foos.samples.example.com patched" in output
@@ -96,8 +97,9 @@ def test_webhooks_are_deployed_to_a_bare_cluster(
     [validating] = hooks.validating_webhook_configurations().list().items
     [mutating] = hooks.mutating_webhook_configurations().list().items
     secret = clientset.core_v1.secrets("foo-system").get("foo-webhook-server-cert")
-    for webhook in (*validating.webhooks, *mutating.webhooks):
-        assert webhook.client_config.ca_bundle == secret.data["ca.crt"]
+    clients = [webhook.client_config for webhook in validating.webhooks]
+    clients += [webhook.client_config for webhook in mutating.webhooks]
+    assert {client.ca_bundle for client in clients} == {secret.data["ca.crt"]}
     [manager] = clientset.core_v1.pods("foo-system").list().items
     [volume] = [each for each in manager.spec.volumes if each.name == "webhook-certs"]
     assert volume.secret is not None
