@@ -113,7 +113,7 @@ imports: $(DEV) ## Check the import contracts
 	@$(IN_VENV) python -m hack.import_contracts
 
 .PHONY: metrics-page
-metrics-page: $(DEV) ## Update docs/metrics.md from the code
+metrics-page: $(DEV) ## Update the metrics in docs/guide/serving.md from the code
 	@$(IN_VENV) python -m hack.metrics_page
 
 .PHONY: reference-page

@@ -14,7 +14,7 @@ from tests.models.budget import FULL, QUICK
 
 pytest_plugins = ["tests.layers"]
 
-# freezegun looks at every attribute of every loaded module; these two answer by building classes, of the frozen time.
+# `freeze_time` reads every attribute of every loaded module; the classes of these two cannot be built while it does.
 freezegun.configure(extend_ignore_list=["kubernetes", "pydantic"])
 
 # How long an example takes depends on who else uses the machine; whole tests have a timeout.

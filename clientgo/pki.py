@@ -153,6 +153,12 @@ def expiry(certificate: bytes) -> datetime:
     return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
 
 
+def dns_names(certificate: bytes) -> list[str]:
+    """Return the host names that a certificate in PEM text is for; raise `ValueError` if there is none."""
+    extensions = x509.load_pem_x509_certificate(certificate).extensions
+    return extensions.get_extension_for_class(x509.SubjectAlternativeName).value.get_values_for_type(x509.DNSName)
+
+
 def merge_bundle(bundle: bytes, *, add: bytes = b"", remove: bytes = b"", clock: Clock = SYSTEM_CLOCK) -> bytes:
     """Return the certificates of a bundle (PEM) with some added and removed, without duplicates and expired ones."""
     added = _BLOCK.findall(add)

@@ -1,4 +1,4 @@
-"""Generator of docs/metrics.md: every metric, as the library's code creates it; run by `make metrics-page`."""
+"""Generator of the metrics in docs/guide/serving.md, as the library's code creates them; run by `make metrics-page`."""
 
 import argparse
 import sys
@@ -25,9 +25,10 @@ from clientgo.stop.lifecycle import Group
 from clientgo.webhook.routes import WebhookMetrics
 from clientgo.workqueue.metrics import metrics_of
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "guide" / "serving.md"
 HEAD = """\
-# Metrics
+
+## Metrics
 
 <!-- Written by hack/metrics_page.py from the code: run `make metrics-page`. -->
 
@@ -117,7 +118,7 @@ def all_metrics() -> list[Metric]:
 
 
 def page() -> str:
-    """Return the text of the page."""
+    """Return the text of the page: what is written by hand, and the metrics at its end."""
     metrics = all_metrics()
     sections = []
     for word, title in TITLES.items():
@@ -128,9 +129,10 @@ def page() -> str:
             if metric.name.partition("_")[0] == word
         ]
         sections.append(
-            f"## {title}\n\n| Metric | Type | Labels | Meaning |\n| --- | --- | --- | --- |\n{''.join(rows)}"
+            f"### {title}\n\n| Metric | Type | Labels | Meaning |\n| --- | --- | --- | --- |\n{''.join(rows)}"
         )
-    return HEAD + "\n".join(sections)
+    by_hand = PAGE.read_text(encoding="utf-8").partition(HEAD.partition("<!--")[0])[0]
+    return by_hand + HEAD + "\n".join(sections)
 
 
 def main() -> int:

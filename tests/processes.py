@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from clientgo.clock import SYSTEM_CLOCK
+from clientgo.testing.eventually import time_factor
 
 INTERVAL = 0.01
 
@@ -72,7 +73,7 @@ class Child:
         Raises:
             AssertionError: the process ended or `seconds` passed without it; the process has been killed.
         """
-        deadline = SYSTEM_CLOCK.now() + seconds
+        deadline = SYSTEM_CLOCK.now() + seconds * time_factor()
         while True:
             # In this order: a process that has ended writes nothing more.
             ended, late = self.process.poll() is not None, SYSTEM_CLOCK.now() >= deadline
@@ -106,7 +107,7 @@ class Child:
         for number in signals:
             self.signal(number)
         try:
-            return self.process.wait(seconds), self.output
+            return self.process.wait(seconds * time_factor()), self.output
         finally:
             self.kill()
 

@@ -1,5 +1,6 @@
-"""JSON values and numbers in the forms of Go, which messages, tables and CEL share with Kubernetes."""
+"""JSON values, numbers and durations in the forms of Go, which messages, tables and CEL share with Kubernetes."""
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +14,22 @@ _TYPES = (
     (int, "int64"),
     (float, "float64"),
 )
+_DURATION = re.compile(r"[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+|0)", re.ASCII)
+_UNIT = re.compile("(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def duration_seconds(text: str) -> float:
+    """Return the seconds of a duration in Go's notation, such as `1h30m`, `-1.5h`, `500ms` or `0`.
+
+    Raises:
+        ValueError: Go's time.ParseDuration rejects the text.
+    """
+    if not _DURATION.fullmatch(text):
+        raise ValueError(f"invalid duration {text!r}: expected a number with a unit, such as 15s, 1m30s or 500ms")
+    split = _UNIT.split(text.lstrip("+-"))
+    total = sum(float(number) * _SECONDS[unit] for number, unit in zip(split[::2], split[1::2], strict=False))
+    return -total if text.startswith("-") else total
 
 
 def json_number(value: float) -> int | float:

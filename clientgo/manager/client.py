@@ -291,6 +291,20 @@ class Client:
             dry_run=dry_run,
         )
 
+    def patch_to(self, old: T, new: T, *, optimistic_lock: bool = False, dry_run: bool = False) -> T:
+        """Send what differs between two states of an object, and of its status; see `TypedClient.patch_to`.
+
+        What both have alike stays as it is on the server, also fields that the class lacks: use it for objects of
+        others. Return the object, or `old` if nothing differs.
+
+        Raises:
+            Conflict: the object changed since `old` was read, with `optimistic_lock`.
+            ValueError: the names differ.
+        """
+        return self._client_for(old).patch_to(
+            old, new, optimistic_lock=optimistic_lock, field_manager=self._field_manager, dry_run=dry_run
+        )
+
     def patch_status(self, obj: T, patch: Patch, *, content_type: str = MERGE_PATCH, dry_run: bool = False) -> T:
         """Patch the status of the object with the name of `obj`."""
         return self.patch(obj, patch, content_type=content_type, subresource="status", dry_run=dry_run)

@@ -15,6 +15,7 @@ from clientgo.meta.codec import to_dict
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.patches import mergepatch
+from clientgo.meta.patches.difference import difference, for_object
 from clientgo.meta.scheme import api_of
 
 T = TypeVar("T", bound=ApiObject)
@@ -63,12 +64,12 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
     if patch and _is_stored(client, existing, desired, patch):
         patch = {}
     elif patch:
-        done = client.patch(obj, _of(existing, patch))
+        done = client.patch(obj, for_object(existing.metadata, patch))
         _remember(client, desired, done)
         if _is_same_version(done, existing):
             patch = {}
     if status:
-        done = client.patch_status(obj, _of(existing, status))
+        done = client.patch_status(obj, for_object(existing.metadata, status))
     return done, outcome_of(patch, status)
 
 
@@ -136,16 +137,7 @@ def _with_status(client: Client, created: T, desired: T) -> T:
     missing = mergepatch.create(stored, mergepatch.apply(stored, status)) if status else {}
     if not missing or not api_of(type(created)).status:
         return created
-    return client.patch_status(created, _of(created, {"status": missing}))
-
-
-def _of(obj: ApiObject, patch: dict[str, Any]) -> dict[str, Any]:
-    """Return the patch for this object only: the server rejects it for another one, created under the name since.
-
-    Only of the status of a custom kind it ignores the uid, as all metadata.
-    """
-    uid = obj.metadata.uid
-    return {**patch, "metadata": {**patch.get("metadata", {}), "uid": uid}} if uid else patch
+    return client.patch_status(created, for_object(created.metadata, {"status": missing}))
 
 
 def _existing_and_desired(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T | None, T]:
@@ -156,13 +148,6 @@ def _existing_and_desired(client: Client, obj: T, change: Callable[[T], T]) -> t
             f"{object_name(obj)} was changed into {object_name(desired)}: the name of an object cannot change"
         )
     return existing, desired
-
-
-def difference(existing: ApiObject, desired: ApiObject) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the merge patches from `existing` to `desired`: of the object, and of a status subresource."""
-    patch = mergepatch.create(to_dict(existing), to_dict(desired))
-    status = {key: patch.pop(key) for key in ("status",) if key in patch and api_of(type(existing)).status}
-    return patch, status
 
 
 def outcome_of(patch: dict[str, Any], status: dict[str, Any]) -> OperationResult:

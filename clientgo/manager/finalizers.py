@@ -28,11 +28,12 @@ from typing import Any, TypeVar
 from clientgo.errors import CallbackFailed, NotFound
 from clientgo.internal.callbacks import run_callback
 from clientgo.manager.client import Client
-from clientgo.manager.createorpatch import OperationResult, difference, outcome_of
+from clientgo.manager.createorpatch import OperationResult, outcome_of
 from clientgo.manager.requesters import finished_in_time
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.codec import replace
 from clientgo.meta.objects import ApiObject
+from clientgo.meta.patches.difference import difference, for_version
 from clientgo.meta.selectors import is_qualified_name
 
 T = TypeVar("T", bound=ApiObject)
@@ -185,9 +186,9 @@ class Finalizers:
         patch, status = difference(existing, desired)
         done = existing
         if status:
-            done = self._client.patch_status(existing, _at(existing, status))
+            done = self._client.patch_status(existing, for_version(existing.metadata, status))
         if patch:
-            done = self._client.patch(existing, _at(done, patch))
+            done = self._client.patch(existing, for_version(done.metadata, patch))
         return done, outcome_of(patch, status)
 
 
@@ -198,8 +199,3 @@ def _clean_up(function: CleanUp, obj: T, name: str) -> T:
     if not isinstance(changed, type(obj)):
         raise TypeError(f"cleanup must return a {type(obj).__name__} or None, got {type(changed).__qualname__}")
     return without_finalizer(changed, name)
-
-
-def _at(obj: ApiObject, patch: dict[str, Any]) -> dict[str, Any]:
-    metadata = {**patch.get("metadata", {}), "resourceVersion": obj.metadata.resource_version}
-    return {**patch, "metadata": metadata}

@@ -119,6 +119,9 @@ class Reconciler(Generic[T]):
 
     def __init__(self, client: Client, recorder: EventRecorder | None = None, *, clock: Clock | None = None) -> None:
         self._kind = self.check()
+        if recorder is not None and not callable(getattr(recorder, "event", None)):
+            name = type(self).__name__
+            raise ConfigError(f"invalid {name}: expected {name}(client, recorder), in this order, got {recorder!r}")
         if clock is not None:
             self.clock = clock
         self.client = client

@@ -1,5 +1,6 @@
 """API objects: metadata, names, owners, selectors, schemes, encoding and decoding."""
 
+from clientgo.internal.gotext import duration_seconds
 from clientgo.meta.codec import ObjectList, Undecodable, Unencodable, decode, encode, from_dict, replace, to_dict
 from clientgo.meta.constraints import DNS_LABEL, Duration, ExternalDocs, Int32, Int64, Meta, Quantity, Rule, constrained
 from clientgo.meta.lens import change
@@ -26,7 +27,7 @@ __all__ = [
     "GroupVersionResource", "Int32", "Int64", "ListMeta", "Meta", "MicroTime", "ObjectList", "ObjectMeta",
     "ObjectName", "OwnerReference", "Quantity", "Rule", "ScaleSubresource", "Scheme", "Selector", "Undecodable",
     "Unencodable", "UnknownNumber", "UnknownValue", "WebhookConversion", "api_of", "api_type", "change",
-    "compare_resource_versions", "constrained", "controller_of", "controller_uids", "decode", "encode", "everything",
-    "from_dict", "is_controlled_by", "meta_for", "new_controller_ref", "nothing", "object_name", "parse_selector",
-    "replace", "selector_for", "to_dict",
+    "compare_resource_versions", "constrained", "controller_of", "controller_uids", "decode",
+    "duration_seconds", "encode", "everything", "from_dict", "is_controlled_by", "meta_for",
+    "new_controller_ref", "nothing", "object_name", "parse_selector", "replace", "selector_for", "to_dict",
 ]  # fmt: skip

@@ -111,7 +111,7 @@ Int64 = Annotated[int, Meta(format="int64")]
 """A 64-bit integer."""
 
 Duration = Annotated[str, Meta(format="duration")]
-"""A duration in Go's notation: `1h30m`."""
+"""A duration in Go's notation: `1h30m`; `duration_seconds` returns its seconds."""
 
 Quantity = Annotated[
     int | str,

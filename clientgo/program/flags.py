@@ -5,14 +5,10 @@ Durations have Go's format (`15s`, `1m30s`, `500ms`) as in Kubernetes' programs;
 
 import ipaddress
 import math
-import re
 from argparse import ArgumentTypeError
 from typing import NamedTuple
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-# The unit is optional so that a part never fails behind its digits, which a search would read again from each of them.
-_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|m|h)?")
-
+from clientgo.internal.gotext import duration_seconds
 
 _BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
 
@@ -84,12 +80,15 @@ def amount(text: str) -> float:
 
 def seconds(text: str) -> float:
     """Parse a duration of at least 0, in seconds."""
-    matches = list(_PART.finditer(text))
-    if matches and all(part[2] for part in matches) and "".join(part[0] for part in matches) == text:
-        return sum(float(part[1]) * _UNITS[part[2]] for part in matches)
     if text[-1:].isdecimal():
         return amount(text)
-    raise ArgumentTypeError(f"invalid duration {text!r}: expected a number with a unit, such as 15s, 1m30s or 500ms")
+    try:
+        number = duration_seconds(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+    if text.startswith("-"):
+        raise ArgumentTypeError(f"invalid duration {text!r}: must be at least 0")
+    return number
 
 
 def port(text: str) -> int:

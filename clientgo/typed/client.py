@@ -6,13 +6,16 @@ and no state. All verbs raise `ApiError` for errors of the server, `ConnectionFa
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from clientgo.meta.codec import ObjectList, encode_value
 from clientgo.meta.listwatch import ListOptions
+from clientgo.meta.names import object_name
+from clientgo.meta.objects import ApiObject
+from clientgo.meta.patches.difference import difference, for_object, for_version
 from clientgo.meta.patches.overlay import changed
 from clientgo.meta.selectors import SelectorLike, selector_text
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, Request
@@ -124,6 +127,32 @@ class TypedClient(CreateClient[T]):
         """
         query = write_query(field_manager=field_manager, dry_run=dry_run, force=force)
         return self._fetch(self._patching(name, patch, content_type, subresource, query), self._codec)
+
+    def patch_to(
+        self, old: T, new: T, *, optimistic_lock: bool = False, field_manager: str = "", dry_run: bool = False
+    ) -> T:
+        """Send what differs between two states of an object as merge patches; return the object, `old` if nothing does.
+
+        Fields that both have alike stay as they are on the server, also those that the class lacks (client-go's
+        `MergeFrom`). A list that differs is sent whole: `optimistic_lock` prevents that it replaces the changes of
+        others, but fields of its items that the class lacks are lost. A status subresource has a patch of its own.
+
+        Raises:
+            Conflict: the object changed since `old` was read, with `optimistic_lock`.
+            Invalid: another object was created under the name since `old` was read (its uid is immutable).
+            ValueError: the names differ, or `optimistic_lock` is set and `old` was not read from the server.
+        """
+        name, changed_name = object_name(cast(ApiObject, old)), object_name(cast(ApiObject, new))
+        if name != changed_name:
+            raise ValueError(f"{name} was changed into {changed_name}: the name of an object cannot change")
+        done, condition = old, for_version if optimistic_lock else for_object
+        for subresource, patch in zip(("", "status"), difference(old, new), strict=True):
+            if patch:
+                patch = condition(cast(ApiObject, done).metadata, patch)
+                done = self.patch(
+                    name.name, patch, field_manager=field_manager, subresource=subresource, dry_run=dry_run
+                )
+        return done
 
     def apply(
         self,

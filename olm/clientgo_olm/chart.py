@@ -15,7 +15,7 @@ from clientgo.cli.project import Project
 from clientgo.internal.files import path_below, write_files
 from clientgo.meta.yamlio import to_scalar
 from clientgo_olm.files import dumped
-from clientgo_olm.objects import Object, at, mapping, mappings, name_of, text, texts
+from clientgo_olm.objects import Object, at, is_certificate, mapping, mappings, name_of, text, texts
 from clientgo_olm.releasenames import MARK, ReleaseNames, lease_flags, selectors_of
 from clientgo_olm.rendered import render
 from clientgo_olm.rules import SEMVER
@@ -73,6 +73,11 @@ def make_chart(options: argparse.Namespace, root: Path, *, say: Callable[[str], 
     if not SEMVER.fullmatch(options.version):
         raise CommandError(f"invalid version {options.version!r}: expected a semantic version such as 0.1.0")
     objects = render(root, os.environ.get("KUBECTL") or "kubectl", DEFAULT).objects
+    if any(map(is_certificate, objects)):
+        raise CommandError(
+            "the chart would contain the key of the webhooks' certificate: it needs cert-manager, which clientgo"
+            " upgrade --certificates=cert-manager selects"
+        )
     files = chart_files(project.name, options.version, options.image, objects)
     write_chart(root, files)
     say(f"{FOLDER} has {len(files)} files: helm install {project.name} {FOLDER} --namespace {project.name}-system")

@@ -46,6 +46,11 @@ def group_of(obj: Object) -> str:
     return text(obj.get("apiVersion")).rpartition("/")[0]
 
 
+def is_certificate(obj: Object) -> bool:
+    """Return whether the object is a Secret with a certificate and its key."""
+    return obj.get("kind") == "Secret" and obj.get("type") == "kubernetes.io/tls"
+
+
 def of_kind(objects: Iterable[Object], *kinds: str) -> list[Object]:
     """Return the objects of these kinds, in order."""
     return [obj for obj in objects if obj.get("kind") in kinds]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clientgo.cli.names import CommandError
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
-from clientgo_olm.objects import Object, at, group_of, mapping, mappings, name_of, of_kind, text
+from clientgo_olm.objects import Object, at, group_of, is_certificate, mapping, mappings, name_of, of_kind, text
 
 MANIFESTS = "config/manifests"
 """Kustomization of the bundle, at the same path as operator-sdk's."""
@@ -90,6 +90,7 @@ class Rendered:
             for item in self.objects
             if item.get("kind") not in _ELSEWHERE
             and group_of(item) != _CERT_MANAGER
+            and not is_certificate(item)
             and item not in bound
             and item not in samples
             and (item.get("kind"), name_of(item)) not in roles

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from clientgo_olm.objects import Object, at, mapping, mappings, name_of, of_kind, text, texts
+from clientgo_olm.objects import Object, at, is_certificate, mapping, mappings, name_of, of_kind, text, texts
 from clientgo_olm.rendered import Rendered
 
 CERTIFICATES = "/tmp/k8s-webhook-server/serving-certs"  # nosec B108  # where OLM mounts them, by contract
@@ -47,11 +47,12 @@ def dropped_filters(rendered: Rendered, *, own_namespace: bool) -> Iterator[str]
 
 
 def without_certificates(rendered: Rendered, pod: Object) -> Object:
-    """Remove certificates of cert-manager from a pod, with the flags that name their folders.
+    """Remove certificates from a pod, with the flags that name their folders.
 
     OLM provides the certificate of the webhooks.
     """
     secrets = {text(at(item, "spec.secretName")) for item in of_kind(rendered.objects, "Certificate")}
+    secrets |= {name_of(item) for item in rendered.objects if is_certificate(item)}
     volumes = mappings(pod.get("volumes"))
     gone = {text(item.get("name")) for item in volumes if text(at(item, "secret.secretName")) in secrets}
     containers = []

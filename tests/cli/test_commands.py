@@ -212,6 +212,16 @@ def test_further_version_has_the_scope_of_the_kind(project: Path) -> None:
     assert 'scope="Cluster"' in (project / "api/v2/pool_types.py").read_text()
 
 
+def test_scope_that_was_edited_in_the_types_is_that_of_further_versions(project: Path) -> None:
+    types = project / "api/v1alpha1/foo_types.py"
+    types.write_text(types.read_text().replace('version="v1alpha1",', 'version="v1alpha1",\n    scope="Cluster",'))
+    second = (*FOO[:2], "--version", "v1", *FOO[4:])
+    assert clientgo(project, "create", "api", *second, "--resource", "--controller=false") == 0
+    assert 'scope="Cluster"' in (project / "api/v1/foo_types.py").read_text()
+    resources = yaml.safe_load((project / "PROJECT").read_text())["resources"]
+    assert [each["api"]["namespaced"] for each in resources] == [False, False]
+
+
 def test_force_applies_the_scope_to_an_existing_kind(project: Path) -> None:
     assert clientgo(project, "create", "api", *POOL, "--version", "v1") == 0
     assert clientgo(project, "create", "api", *POOL, "--version", "v1", "--force", "--namespaced=false") == 0

@@ -126,7 +126,14 @@ def test_project_is_compared_with_the_cluster(environment: Environment) -> None:
     [crd] = read_crds([HOME / "config/crd/bases"])
     install(client, [crd])
     result = of_home(config)
+    missing = result.pop("cert-manager")
     assert {finding.state for finding in result.values()} == {OK}
+    assert missing == Diagnosis(
+        WARNING,
+        "cert-manager",
+        "not installed here, which make deploy needs for the webhooks: install it, or clientgo upgrade"
+        " --certificates=self-signed",
+    )
     assert result["CRDs"].message == "1 installed, equal to config/crd"
     assert result["user"].message.startswith("admin (system:masters")
 

@@ -145,14 +145,16 @@ def test_set_up_syncs_foos_with_the_rights_it_has_and_asks_for_no_other(cluster:
 
 @pytest.mark.parametrize("cluster", ["namespaced"], indirect=True)
 def test_documented_commands_grant_access_to_metrics(cluster: Cluster) -> None:
-    """The role is bound as in docs/deploy.md; before that, a valid token is not sufficient."""
+    """The role is bound as in artifacts/README.md; before that, a valid token is not sufficient."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
     cluster.kubectl("create", "namespace", "monitoring")
     cluster.kubectl("-n", "monitoring", "create", "serviceaccount", "prometheus")
     token = cluster.kubectl("-n", "monitoring", "create", "token", "prometheus").strip()
-    [command] = re.findall(r"kubectl (create clusterrolebinding .*\\\n.*)", (ROOT / "docs" / "deploy.md").read_text())
+    [command] = re.findall(
+        r"kubectl (create clusterrolebinding .*\\\n.*)", (ROOT / "artifacts" / "README.md").read_text()
+    )
     pod = cluster.pod(f"--metrics-bind-address={address}", "--metrics-secure")
     try:
         pod.wait_for("starting workers")

@@ -11,7 +11,7 @@ from clientgo.errors import ConfigError, Forbidden
 from clientgo.kubernetes.clients.core_v1 import PodClient
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
 from clientgo.manager import DirectClient
-from clientgo.meta import ObjectMeta, ObjectName, OwnerReference
+from clientgo.meta import ObjectMeta, ObjectName, OwnerReference, replace
 
 pytestmark = pytest.mark.integration
 
@@ -23,6 +23,7 @@ rules:
 - {apiGroups: [""], resources: [configmaps], verbs: [get, create]}
 """
 NAME = ObjectName("default", "one")
+OWNERS = (OwnerReference(api_version="v1", kind="ConfigMap", name="one", uid="1"),)
 
 
 @pytest.fixture(scope="module")
@@ -74,13 +75,36 @@ def test_missing_permission_for_commands_in_pods_is_reported(account: ManagerAcc
     assert '@rbac(groups="core", resources="pods/exec", verbs="get")' in str(failed.value)
 
 
-def test_other_rejections_are_reported_with_their_message(account: ManagerAccount) -> None:
+def owned_by(kind: str) -> ConfigMap:
     owner = OwnerReference(
-        api_version="apps/v1", kind="Deployment", name="web", uid="1", controller=True, block_owner_deletion=True
+        api_version="apps/v1", kind=kind, name="web", uid="1", controller=True, block_owner_deletion=True
     )
-    owned = ConfigMap(metadata=ObjectMeta(name="owned", namespace="default", owner_references=(owner,)))
-    with pytest.raises(AssertionError, match="cannot set blockOwnerDeletion"), account.client() as client:
-        DirectClient(client).create(owned)
+    return ConfigMap(metadata=ObjectMeta(name="owned", namespace="default", owner_references=(owner,)))
+
+
+def test_missing_permission_to_block_an_owner_is_reported(account: ManagerAccount) -> None:
+    with pytest.raises(AssertionError) as failed, account.client() as client:
+        DirectClient(client).create(owned_by("Deployment"))
+    assert '@rbac(groups="apps", resources="deployments/finalizers", verbs="update")' in str(failed.value)
+
+
+def test_missing_permission_to_set_an_owner_is_reported(environment: Environment, tmp_path: Path) -> None:
+    role = tmp_path / "role.yaml"
+    role.write_text(ROLE.replace("create]", "create, patch]"))
+
+    def set_owner(client: DirectClient) -> None:
+        config = client.create(ConfigMap(metadata=ObjectMeta(name="free", namespace="default")))
+        client.patch_to(config, replace(config, metadata=replace(config.metadata, owner_references=OWNERS)))
+
+    account = ManagerAccount(environment, role)
+    with pytest.raises(AssertionError) as failed, account, account.client() as requester:
+        set_owner(DirectClient(requester))
+    assert str(failed.value).endswith('\n@rbac(groups="core", resources="configmaps", verbs="delete")')
+
+
+def test_other_rejections_are_reported_with_their_message(account: ManagerAccount) -> None:
+    with pytest.raises(AssertionError, match="cannot find RESTMapping"), account.client() as client:
+        DirectClient(client).create(owned_by("Unknown"))
 
 
 def test_error_of_the_block_is_the_context_of_the_report(account: ManagerAccount) -> None:

@@ -180,6 +180,16 @@ def test_mistake_is_reported_when_the_reconciler_is_added(reconciler: type[Recon
     manager.close()
 
 
+def test_swapped_arguments_of_a_reconciler_are_reported() -> None:
+    class Swapped(Reconciler[Foo]):
+        def reconcile(self, foo: Foo) -> None:
+            """Never called."""
+
+    arguments: Any = (FakeRecorder(1), FakeClient())
+    with pytest.raises(ConfigError, match=r"expected Swapped\(client, recorder\), in this order, got <FakeClient"):
+        Swapped(*arguments)
+
+
 def test_workers_of_the_manager_s_options_override_those_of_controllers() -> None:
     manager = manager_of(fake(), workers=7)
     assert manager.add_reconciler(Base).options.workers == 7

@@ -75,7 +75,9 @@ def test_another_namespace_is_one_line(overlay: str, tmp_path: Path) -> None:
 @pytest.mark.e2e
 def test_set_ups_of_one_s_own_render_as_the_page_shows_them(tmp_path: Path) -> None:
     shutil.copytree(ARTIFACTS, tmp_path / "artifacts")
-    displayed = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs" / "deploy.md").read_text(), re.MULTILINE | re.DOTALL)
+    displayed = re.findall(
+        r"^```yaml\n(.*?)^```$", (ROOT / "artifacts" / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
     assert len(displayed) == 2
     for at, block in enumerate(displayed):
         (mine := tmp_path / f"mine-{at}").mkdir()

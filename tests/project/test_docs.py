@@ -29,6 +29,7 @@ HOPS = ARCHITECTURE + (ROOT / "apiserver" / "ARCHITECTURE.md").read_text()
 PAGES = sorted(
     [
         *ROOT.glob("*.md"),
+        *(ROOT / "artifacts").glob("*.md"),
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "apiserver").rglob("*.md"),
         *(ROOT / "olm").rglob("*.md"),
@@ -270,7 +271,14 @@ def test_hop_exists(hop: str) -> None:
 
 # What is named.
 
-ABOUT_PROJECTS = ("projects.md", "tutorial.md", "cronjob.md", "upgrading.md", "022-reload-restarts-the-process.md")
+ABOUT_PROJECTS = (
+    "deploy.md",
+    "projects.md",
+    "tutorial.md",
+    "cronjob.md",
+    "upgrading.md",
+    "022-reload-restarts-the-process.md",
+)
 """Pages about the Makefile of a scaffolded project."""
 
 
@@ -335,7 +343,7 @@ def test_flags_that_are_named_exist() -> None:
     help_text = subprocess.run(
         [sys.executable, "main.py", "--help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
     ).stdout
-    ours = section(README, "The sample controller") + (ROOT / "docs/deploy.md").read_text()
+    ours = section(README, "The sample controller") + (ROOT / "artifacts/README.md").read_text()
     named = set(re.findall(r"(?:`| main.py |ARGS=\")(--[a-z][a-z-]+)", ours)) - {"--help"}
     assert len(named) > 5
     assert sorted(flag for flag in named if flag not in help_text) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.testing.eventually import eventually
+from clientgo.testing.eventually import TIME_FACTOR, eventually
 from tests.processes import Child
 
 pytest_plugins = ["pytester"]
@@ -81,6 +81,60 @@ def test_unit_tests_come_first_and_can_be_selected(inner: pytest.Pytester) -> No
     out = inner.runpytest_subprocess("-v").stdout
     out.fnmatch_lines(["*::test_b PASSED*", "*::test_a PASSED*"])
     inner.runpytest_subprocess("-m", "unit").assert_outcomes(passed=1, deselected=1)
+
+
+@pytest.mark.e2e
+def test_limits_are_multiplied_by_the_factor(inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: TID251  # the environment of the run
+    monkeypatch.setenv(TIME_FACTOR, "40")
+    inner.makepyfile("""
+        import pytest, subprocess, sys, time
+        from clientgo.testing.eventually import TIME_FACTOR, eventually
+        from tests.processes import Child
+        pytestmark = [pytest.mark.e2e, pytest.mark.timeout(0.1)]
+        LATE = [sys.executable, "-c", "import time; time.sleep(0.3); print('late', flush=True); time.sleep(60)"]
+        def test_pytest(): subprocess.run(["sleep", "0.2"], timeout=60)
+        def test_program(): subprocess.run(["sleep", "0.2"], timeout=0.1, check=True)
+        def test_eventually(): eventually(lambda began=time.monotonic(): time.monotonic() > began + 0.2, seconds=0.1)
+        def test_child(tmp_path):
+            with Child(LATE, tmp_path / "output") as child:
+                child.wait_for("late", 0.1)
+    """)
+    done = inner.runpytest_subprocess("-n", "1")
+    done.assert_outcomes(passed=4)
+    done.stdout.fnmatch_lines(["time limits: multiplied by 40 *"])
+
+
+@pytest.mark.e2e
+def test_factor_is_measured_unless_it_is_set(inner: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: TID251  # the environment of the run
+    monkeypatch.delenv(TIME_FACTOR, raising=False)
+    inner.makeconftest("""
+        import os
+        os.getloadavg = lambda: (15.0, 0.0, 0.0)
+        os.cpu_count = lambda: 2
+        pytest_plugins = ["tests.layers"]
+    """)
+    inner.makepyfile("def test_a(): pass")
+    inner.runpytest_subprocess().stdout.fnmatch_lines(["time limits: multiplied by 7.5 *"])
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
+def test_failure_is_printed_when_it_happens(inner: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    inner.makepyfile("""
+        import pytest
+        def test_first(): assert 1 == 2, "one is not two"
+        @pytest.mark.timeout(0.2)
+        def test_late():
+            import time
+            time.sleep(60)
+        def test_last(): pass
+    """)
+    lines = inner.runpytest_subprocess(*workers).stdout.lines
+    first = lines.index(
+        "FAILED test_failure_is_printed_when_it_happens.py::test_first (call) - AssertionError: one is not two"
+    )
+    late = next(number for number, line in enumerate(lines) if "::test_late (call) - Failed: Timeout" in line)
+    assert first < late < next(number for number, line in enumerate(lines) if "= FAILURES =" in line)
 
 
 @pytest.mark.e2e

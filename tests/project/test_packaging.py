@@ -1,5 +1,6 @@
 """Wheels of the distributions: each contains its whole package, and nothing else."""
 
+import fcntl
 import os
 import re
 import subprocess
@@ -23,16 +24,27 @@ PACKAGES = {
 """Package of each distribution, by its name in that of the wheel."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Build the wheels, once in a run: its processes share the folder."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with (folder / "wheels.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "wheels").exists():
+            build_from_copy(folder / "source", folder / "built")
+            (folder / "built").rename(folder / "wheels")
+    return {path.name.partition("-")[0]: path for path in (folder / "wheels").glob("*.whl")}
+
+
+def build_from_copy(source: Path, to: Path) -> None:
     """Build the wheels from a copy, which has more files than the wheels may contain."""
-    source = tmp_path_factory.mktemp("source") / "tree"
     copy_checkout(source)
     before = {path.name for path in (source / "apiserver").iterdir()}
-    build(source, source.parent / "dist", 0)
+    build(source, to, 0)
     assert {path.name for path in source.iterdir()} == {*INGREDIENTS}, "the build leaves nothing in the tree"
     assert {path.name for path in (source / "apiserver").iterdir()} == before
-    return {path.name.partition("-")[0]: path for path in (source.parent / "dist").glob("*.whl")}
 
 
 def contents(wheel: Path) -> set[str]:

@@ -5,13 +5,11 @@ import re
 from collections.abc import Callable
 from datetime import date
 
+from clientgo.internal.gotext import duration_seconds
 from clientgo_apiserver.api.gourls import parse_request_uri
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)
-_DURATION = re.compile(r"[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+|0)", re.ASCII)
-_UNIT_OF_GO = re.compile("(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _AMOUNT = re.compile(r"\d\s*([A-Za-z\u00b5]+)", re.ASCII)
 _UNIT = re.compile(r"(ns|us|\u00b5s|ms|s|m|h|hr|d|w|wk)|(nano|micro|milli|sec|min|hour|day|week).*")
 _NODE = r"([^\W_]|[$+<=>^`|~])"  # letters, digits and symbols
@@ -58,14 +56,7 @@ def _is_date_time(value: str) -> bool:
 
 def is_go_duration(value: str) -> bool:
     """Return whether Go's time.ParseDuration reads the text, such as 1h30m."""
-    return _DURATION.fullmatch(value) is not None
-
-
-def go_seconds(value: str) -> float:
-    """Return the seconds of such a text."""
-    split = _UNIT_OF_GO.split(value.lstrip("+-"))
-    total = sum(float(number) * _SECONDS[unit] for number, unit in zip(split[::2], split[1::2], strict=False))
-    return -total if value.startswith("-") else total
+    return _parses(duration_seconds)(value)
 
 
 def _is_duration(value: str) -> bool:

@@ -2,7 +2,8 @@
 
 import re
 
-from clientgo_apiserver.api.formats import go_seconds, is_go_duration
+from clientgo.internal.gotext import duration_seconds
+from clientgo_apiserver.api.formats import is_go_duration
 from clientgo_apiserver.api.gotext import parse_int, parse_uint
 from clientgo_apiserver.api.limits import MAX_MANAGER_BYTES, REQUEST_SECONDS
 from clientgo_apiserver.api.status import (
@@ -30,7 +31,7 @@ def read_timeout(query: Query) -> float:
     if not text:
         return REQUEST_SECONDS
     if is_go_duration(text):
-        return min(go_seconds(text) or REQUEST_SECONDS, REQUEST_SECONDS)
+        return min(duration_seconds(text) or REQUEST_SECONDS, REQUEST_SECONDS)
     unit = _UNIT.match(text)
     reason = "invalid duration"
     if unit is not None:

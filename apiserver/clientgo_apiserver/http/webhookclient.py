@@ -58,7 +58,10 @@ _GO_NAMES = {"str": "string", "int": "number", "float": "number", "object": "obj
 
 @dataclass(frozen=True, slots=True)
 class WebhookEndpoint:
-    """URL of a webhook, and the CA (PEM) that signs its certificate; without one, the system's CAs."""
+    """URL of a webhook, and the CA (PEM) that signs its certificate; without one, the system's CAs.
+
+    In place of a Service, the CA has precedence over the `caBundle`, which is for the certificate of the Service.
+    """
 
     url: str
     ca: str = ""
@@ -124,7 +127,7 @@ def endpoint_of(
     if base is None:
         reason = "this server has no network of services: start it with --webhook-dir, or give clientConfig a url"
         raise CallFailed(f"service {name} cannot be resolved: {reason}")
-    return WebhookEndpoint(base.url.rstrip("/") + _clean(path), ca or base.ca)
+    return WebhookEndpoint(base.url.rstrip("/") + _clean(path), base.ca or ca)
 
 
 def _clean(path: str) -> str:

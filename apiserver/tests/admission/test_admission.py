@@ -10,6 +10,7 @@ import urllib3
 
 from apiserver.tests.inprocess import APPLY, CONFIG_MAPS, FOOS, GROUP, JSON_PATCH, MERGE, Kube, foo
 from apiserver.tests.webhookserver import WebhookServer, allow, deny, patch, serving
+from clientgo.pki import CertificateAuthority
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from clientgo_apiserver.cluster.internal import Internal
@@ -243,6 +244,16 @@ def test_service_is_reached_where_the_options_say(kube: Kube, hook: WebhookServe
     hook.answers = {"/v": allow}
     kube.ok("POST", FOOS, foo())
     assert hook.paths() == ["/v"]
+
+
+def test_ca_of_the_options_is_that_of_what_stands_for_the_service(kube: Kube, hook: WebhookServer) -> None:
+    authority = b64decode(hook.ca).decode()
+    kube.api.state.options.webhook_services["*"] = WebhookEndpoint(hook.url, authority)
+    of_service = b64encode(CertificateAuthority.create("of-the-service").certificate).decode()
+    client = {"service": {"namespace": "ns", "name": "svc", "path": "/v"}, "caBundle": of_service}
+    validating(kube, hook, "/v", clientConfig=client)
+    hook.answers = {"/v": allow}
+    kube.ok("POST", FOOS, foo())
 
 
 @pytest.mark.parametrize(

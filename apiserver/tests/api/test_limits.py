@@ -3,18 +3,9 @@
 import pytest
 
 from apiserver.tests.inprocess import CONFIG_MAPS, Kube
-from clientgo_apiserver.api.formats import go_seconds
 from clientgo_apiserver.api.limits import Budget, Meter, OutOfBudget, cost_limit
 from clientgo_apiserver.http.messages import Query
 from clientgo_apiserver.http.options import read_timeout
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("1m30.5s", 90.5), ("250ms", 0.25), ("1h", 3600.0), (".5s", 0.5), ("-2s", -2.0), ("0", 0.0), ("10us", 1e-5)],
-)
-def test_duration_of_go_has_seconds(text: str, seconds: float) -> None:
-    assert go_seconds(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("", 60.0), ("0s", 60.0), ("5s", 5.0), ("1h", 60.0), ("-1s", -1.0)])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import MERGE, Kube, deployment
+from apiserver.tests.inprocess import FOOS, MERGE, Kube, deployment, foo
 from clientgo_apiserver.http.messages import HTTPResponse
 
 Object = dict[str, Any]
@@ -117,3 +117,17 @@ def test_deletion_of_a_job_warns_that_its_pods_remain(kube: Kube, query: str, co
     template = {"spec": {"restartPolicy": "Never", "containers": [container()]}}
     kube.ok("POST", jobs, {"metadata": {"name": "a"}, "spec": {"template": template}})
     assert len(warnings(kube.send("DELETE", f"{jobs}/a{query}"))) == count
+
+
+def test_new_finalizer_without_a_domain_of_a_custom_object_is_warned_about(kube: Kube) -> None:
+    words = "to avoid accidental conflicts with other finalizer writers"
+    body = foo("a")
+    body["metadata"]["finalizers"] = ["bucket", "example.com", "example.com/bucket", "foregroundDeletion"]
+    assert warnings(kube.send("POST", FOOS, body)) == [
+        f'metadata.finalizers: "bucket": prefer a domain-qualified finalizer name {words}',
+        f'metadata.finalizers: "example.com": prefer a domain-qualified finalizer name including a path (/) {words}',
+    ]
+    patch = {"metadata": {"labels": {"a": "b"}, "finalizers": ["bucket", "account"]}}
+    assert warnings(kube.send("PATCH", f"{FOOS}/a", patch, MERGE)) == [
+        f'metadata.finalizers: "account": prefer a domain-qualified finalizer name {words}'
+    ]

@@ -1,6 +1,6 @@
 """Webhook server."""
 
-from clientgo.manager import Manager
+from clientgo.manager import Client, Manager
 from clientgo.webhook import WebhookFlags, WebhookServer, webhooks_enabled
 
 from webhooks.v1.home_defaulter import HomeDefaulter
@@ -16,13 +16,13 @@ def add_webhooks(manager: Manager, flags: WebhookFlags) -> None:
     if not webhooks_enabled():
         return
     server = flags.server()
-    register(server)
+    register(server, manager.client)
     manager.add(server)
     manager.add_readyz_check("webhooks", server.started_checker())
 
 
-def register(server: WebhookServer) -> None:
-    """Register all webhooks with the server."""
+def register(server: WebhookServer, client: Client) -> None:
+    """Register all webhooks with the server; pass `client` to those that read the cluster."""
     HomeDefaulter().setup_with_server(server)
     HomeValidator().setup_with_server(server)
     # +clientgo:scaffold:webhooks

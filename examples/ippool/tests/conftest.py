@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,10 @@ from clientgo.stop import Group
 # +clientgo:scaffold:imports
 
 pytest_plugins = ["clientgo.perturb.pytest_plugin"]
+
+if find_spec("freezegun"):
+    # `freeze_time` reads every attribute of every loaded module; the classes of these two cannot be built while it does.
+    import_module("freezegun").configure(extend_ignore_list=["kubernetes", "pydantic"])
 
 CONFIG = Path(__file__).parent.parent / "config"
 

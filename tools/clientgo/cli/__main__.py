@@ -46,6 +46,7 @@ def version(_: argparse.Namespace, __: Path) -> int:
 _COMMANDS = {
     "init": "creating:init",
     "edit": "creating:edit",
+    "certificates": "certificates:certificates",
     "create api": "__main__:create_api",
     "create webhook": "creating:create_webhook",
     "upgrade": "upgrade:upgrade",

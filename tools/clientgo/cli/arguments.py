@@ -8,6 +8,7 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from clientgo.cli.further import FURTHER
+from clientgo.cli.names import CERT_MANAGER, CERTIFICATES
 from clientgo.codegen.problems import reason_of
 from clientgo.errors import ClientGoError
 from clientgo.program.flags import parse_bool
@@ -98,6 +99,10 @@ def parser() -> Parser:
         command.add_argument(
             "--verify", action="store_true", help="write nothing; print a diff and fail if files are out of date"
         )
+    command = _command(commands, "certificates", "make the webhooks' certificate of a project without cert-manager")
+    command.add_argument(
+        "--host", default="", help="host name of the webhooks' Service (default: that of config/default)"
+    )
     what = "run the manager of the project, or the reconcilers of a file, on this machine"
     _run(_command(commands, "run", what, help_flag=False))
     _perturb(_command(commands, "perturb", "prove controllers by perturbation, without a cluster"))
@@ -133,6 +138,8 @@ def _init(command: Parser) -> None:
 
 
 def _origin(command: Parser) -> None:
+    command.add_argument("--certificates", choices=CERTIFICATES,
+        help=f"origin of the webhooks' certificate (default: {CERT_MANAGER}, which the cluster must have)")  # fmt: skip
     add = command.add_mutually_exclusive_group().add_argument
     add("--clientgo-from", type=Path, metavar="PATH",
         help="install clientgo in the project, its CI and image from this wheel or checkout")  # fmt: skip

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clientgo.cli.controllers import Controlling, add_controller, built_in, check_spelling, controlling
-from clientgo.cli.names import CommandError, domain, project_name, proposed
+from clientgo.cli.names import CERT_MANAGER, CommandError, domain, project_name, proposed
 from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_api, begin, begin_allowed, resource_of
 from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
@@ -31,6 +31,7 @@ def init(options: argparse.Namespace, root: Path) -> int:
         name=project_name(name),
         domain=domain(options.domain),
         repo=options.repo,
+        certificates=options.certificates or CERT_MANAGER,
         index_url=options.index_url or "",
         multigroup=bool(options.multigroup),
         namespaced=bool(options.namespaced),
@@ -98,7 +99,8 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
         add_controller(writer, project, controller)
     _close(writer, project, root, "updated")
     if not options.make:
-        say("Next: make manifests generate")
+        edited = f"edit the spec in {resource.path.replace('.', '/')} and config/samples, then " if wants_api else ""
+        say(f"Next: {edited}make manifests generate")
     return 0
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from clientgo.cli.creating import say
+from clientgo.cli.names import CERT_MANAGER, SELF_SIGNED
 from clientgo.cli.project import FILE, Project
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.dynamic.client import dynamic_client
@@ -148,6 +149,7 @@ def examine_cluster(config: Config, user: Config, root: Path, project: Project |
         if project is not None:
             namespace = f"{project.name}-system"
             yield from guarded("permissions", lambda: check_permissions(other, folder / "rbac/role.yaml", namespace))
+            yield from guarded("cert-manager", lambda: check_cert_manager(client, project))
 
 
 def guarded(subject: str, check: Check) -> Iterator[Diagnosis]:
@@ -200,6 +202,14 @@ def _sources(root: Path) -> Iterator[tuple[str, str]]:
         relative = path.relative_to(root)
         if not any(part.startswith(".") or part in _NOT_OURS for part in relative.parts):
             yield relative.as_posix(), path.read_text(encoding="utf-8")
+
+
+def check_cert_manager(client: Clientset, project: Project) -> Iterator[Diagnosis]:
+    """Check that the cluster has cert-manager, if the manifests of the project need it."""
+    needs = project.certificates == CERT_MANAGER and any(resource.webhooks for resource in project.resources)
+    if needs and not client.discovery.serves("cert-manager.io/v1", "Certificate"):
+        fix = f"install it, or clientgo upgrade --certificates={SELF_SIGNED}"
+        yield Diagnosis(WARNING, "cert-manager", f"not installed here, which make deploy needs for the webhooks: {fix}")
 
 
 def check_user(client: Clientset) -> Iterator[Diagnosis]:

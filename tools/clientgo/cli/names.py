@@ -14,6 +14,9 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 PROJECT_LENGTH = 63 - len("-controller-manager-metrics-service")
 """Length limit that keeps the longest scaffolded name, a Service's, within the 63 characters of a DNS label."""
 
+CERT_MANAGER, SELF_SIGNED = CERTIFICATES = ("cert-manager", "self-signed")
+"""Origins of the certificates of webhooks."""
+
 IMPORTED = frozenset({
     "AdmissionRequest", "Annotated", "ApiObject", "Callable", "Client", "Condition", "Controller", "FakeClient", "Hub",
     "Manager", "Meta", "ObjectMeta", "ObjectName", "Queue", "Reconciler", "Result", "Warnings", "Watched",
@@ -53,6 +56,7 @@ plural = _rule("plural", _DNS_1035, f"{_LETTERS}, beginning with a letter")
 controller = _rule("controller name", _DNS_1035, f"{_LETTERS}, beginning with a letter")
 module = _rule("module", r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "a module such as generated.types.foo_v1")
 release = _rule("release", r"[0-9][0-9A-Za-z.+-]*", "a release such as 0.1.0", limit=40)
+certificates = _rule("certificates", "|".join(CERTIFICATES), " or ".join(CERTIFICATES))
 webhook_path = _rule("webhook path", r"/[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?", "a path such as /mutate-foo")
 _camel_case = _rule(
     "kind", r"[A-Z][A-Za-z0-9]*", "a capital letter, then letters and digits, such as Foo", limit=63 - len("List")

@@ -1,5 +1,6 @@
 """The file PROJECT: settings and resources of a project, in kubebuilder's format (version 3)."""
 
+import ast
 import keyword
 import re
 from collections.abc import Callable, Iterable
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clientgo.cli import names
-from clientgo.cli.names import CommandError
+from clientgo.cli.names import CERT_MANAGER, CommandError
 from clientgo.internal.files import write_files
 from clientgo.meta.scheme import plural_of
 from clientgo.meta.yamlio import InvalidYAML, read_document, to_yaml
@@ -115,6 +116,8 @@ class Project:
     repo: str = ""
     multigroup: bool = False
     namespaced: bool = False
+    certificates: str = CERT_MANAGER
+    """Origin of the webhooks' certificate: one of `names.CERTIFICATES`."""
     index_url: str = ""
     """Package index that has clientgo; without one its wheels are in the project."""
     cli_version: str = VERSION
@@ -139,6 +142,8 @@ class Project:
             document["indexURL"] = self.index_url
         if self.repo:
             document["repo"] = self.repo
+        if self.certificates != CERT_MANAGER:
+            document["certificates"] = self.certificates
         for word, holds in (("multigroup", self.multigroup), ("namespaced", self.namespaced)):
             if holds:
                 document[word] = True
@@ -160,10 +165,11 @@ class Project:
             layout = document["layout"]
             if LAYOUT not in layout:
                 raise CommandError(f"unknown layout {', '.join(map(str, layout))} in PROJECT: expected {LAYOUT}")
-            return cls(
+            project = cls(
                 name=_checked(names.project_name, str(document["projectName"])),
                 domain=_checked(names.domain, str(document["domain"])),
                 repo=str(document.get("repo", "")),
+                certificates=_checked(names.certificates, str(document.get("certificates", CERT_MANAGER))),
                 index_url=str(document.get("indexURL", "")),
                 multigroup=bool(document.get("multigroup")),
                 namespaced=bool(document.get("namespaced")),
@@ -171,6 +177,9 @@ class Project:
                 cli_version=_checked(names.release, str(document.get("cliVersion", VERSION))),
                 resources=[_resource(entry) for entry in document.get("resources", [])],
             )
+            for resource in project.resources:
+                resource.namespaced = _is_namespaced(root, resource)
+            return project
         except FileNotFoundError:
             raise CommandError(
                 "no project in this folder: create one with clientgo init, or change to its folder"
@@ -192,6 +201,25 @@ def package_of(group: str) -> str:
 def types_of(group: str, version: str) -> str:
     """Return the library module with the types of a built-in group."""
     return f"clientgo.kubernetes.types.{group.partition('.')[0]}_{version}"
+
+
+def _is_namespaced(root: Path, resource: ProjectResource) -> bool:
+    """Return the scope in the types of a kind, which may have been edited after PROJECT; by default that of PROJECT."""
+    try:
+        text = (root / resource.path.replace(".", "/") / f"{resource.kind.lower()}_types.py").read_text(
+            encoding="utf-8"
+        )
+        [mark] = [
+            call
+            for node in ast.parse(text).body
+            if isinstance(node, ast.ClassDef) and node.name == resource.kind
+            for call in node.decorator_list
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("api_type")
+        ]
+        scopes = [ast.literal_eval(each.value) for each in mark.keywords if each.arg == "scope"]
+    except (OSError, SyntaxError, ValueError):
+        return resource.namespaced
+    return scopes != ["Cluster"]
 
 
 def _checked(check: Callable[[str], str], name: str) -> str:

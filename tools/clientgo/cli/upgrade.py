@@ -47,6 +47,7 @@ def upgrade(options: argparse.Namespace, root: Path) -> int:
             tell("created", wheel)
     if options.clientgo_from or options.index_url:
         project.index_url = options.index_url or ""
+    project.certificates = options.certificates or project.certificates
     writer = ScaffoldWriter(root, tell=tell)
     new = _scaffold(project, root, writer.written)
     labels = ("yours", f"clientgo {project.cli_version}", f"clientgo {VERSION}")

@@ -78,13 +78,18 @@ def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectReso
     tests = "served" if resource.foreign else "test"
     archives = [*_shared(project, resource, requested)]
     archives += [archive for sort in requested.sorts for archive in (sort, f"{sort}{tests}")]
+    source = project.certificates.replace("-", "")
     if requested.spokes and (requested.force or not resource.webhooks.get("conversion")):
-        archives.append("hub")
+        archives += ["hub", f"{source}crd"]
     _remember(resource, requested)
     words = _words(project, resource) | _imported(resource, writer.text_of(SERVER))
     add_package(writer, resource, "webhooks", "Webhooks of {}.")
     for archive in archives:
         for part in parts(archive, words):
+            writer.add(part)
+    for sort in requested.sorts:
+        hook_name = f"{_PREFIXES[sort][0]}{words['lower']}-{resource.version}.{words['hook_domain']}"
+        for part in parts(f"{source}hook", {"configuration": _CONFIGURATIONS[sort], "hook_name": hook_name}):
             writer.add(part)
     confine_webhooks(writer, project)
     for spoke in requested.spokes:
@@ -107,6 +112,7 @@ def _shared(project: Project, resource: ProjectResource, requested: Asked) -> It
     # Once in a project: with the first webhook, and with the first conversion.
     if not any(existing.webhooks for existing in project.resources):
         yield "webhook"
+        yield project.certificates.replace("-", "")
     if requested.spokes and not any(existing.webhooks.get("conversion") for existing in project.resources):
         yield "conversion"
 

@@ -9,7 +9,7 @@ The test fails if the server rejects a request of the client because a permissio
 
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -25,7 +25,9 @@ from clientgo.kubernetes.types.authorization_v1 import (
     SubjectAccessReview,
     SubjectAccessReviewSpec,
 )
+from clientgo.meta.codec import identity
 from clientgo.meta.objects import GroupVersionResource
+from clientgo.meta.scheme import plural_of
 from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import ByteStream, EventStream, Request
 from clientgo.rest.transport import Duplex, Headers
@@ -34,6 +36,10 @@ _GROUP = "rbac.authorization.k8s.io"
 _ROLES = GroupVersionResource(_GROUP, "v1", "clusterroles")
 _BINDINGS = GroupVersionResource(_GROUP, "v1", "clusterrolebindings")
 _REFUSED = re.compile(r'cannot (\S+) resource "([^"]+)" in API group "([^"]*)"')
+_OWNED, _BLOCKING = "cannot set an ownerRef on a resource you can't delete", "cannot set blockOwnerDeletion if"
+
+Permission = tuple[str, str, str]
+"""API group, resource and verb."""
 
 
 class ManagerAccount:
@@ -135,44 +141,58 @@ class _RecordingClient(RESTClient):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self.refused: dict[str, None] = {}
+        self.refused: dict[str, list[Permission]] = {}
 
     def do(self, request: Request) -> bytes:
-        with self._recorded():
+        with self._recorded(request):
             return super().do(request)
 
     def watch(self, request: Request) -> EventStream:
-        with self._recorded():
+        with self._recorded(request):
             return super().watch(request)
 
     def stream(self, request: Request) -> ByteStream:
-        with self._recorded():
+        with self._recorded(request):
             try:
                 return super().stream(request)
             except Forbidden as error:
                 if request.verb == "list":  # an informer's, which watches next
-                    self.refused[str(error).replace("cannot list", "cannot watch", 1)] = None
+                    self._add(str(error).replace("cannot list", "cannot watch", 1), request)
                 raise
 
     def upgrade(self, request: Request, headers: Headers) -> Duplex:
-        with self._recorded():
+        with self._recorded(request):
             return super().upgrade(request, headers)
 
     @contextmanager
-    def _recorded(self) -> Iterator[None]:
+    def _recorded(self, request: Request) -> Iterator[None]:
         try:
             yield
         except Forbidden as error:
-            self.refused[str(error)] = None
+            self._add(str(error), request)
             raise
 
+    def _add(self, message: str, request: Request) -> None:
+        self.refused[message] = list(_missing(message, request))
 
-def _declarations(messages: Mapping[str, None]) -> Iterator[str]:
+
+def _missing(message: str, request: Request) -> Iterator[Permission]:
+    """Yield the permissions that a rejected request lacks, as far as its message says."""
+    if match := _REFUSED.search(message):
+        yield match[3], match[2], match[1]
+    elif _OWNED in message:
+        yield request.resource.group, request.resource.resource, "delete"
+    elif _BLOCKING in message:
+        for owner in identity(request.body or b"{}").owner_references:
+            if owner.block_owner_deletion:
+                yield owner.api_version.rpartition("/")[0], f"{plural_of(owner.kind.lower())}/finalizers", "update"
+
+
+def _declarations(refused: Mapping[str, Sequence[Permission]]) -> Iterator[str]:
     """Yield the declarations that permit the refused requests, and the messages of refusals without a rule."""
-    matches = [(message, _REFUSED.search(message)) for message in messages]
-    rules = sorted({(match[3], match[2], match[1]) for _, match in matches if match})
+    rules = sorted({rule for missing in refused.values() for rule in missing})
     for (group, resource), same in groupby(rules, key=lambda rule: rule[:2]):
         verbs = tuple(verb for *_, verb in same)
         verbs_text = f'"{verbs[0]}"' if len(verbs) == 1 else "({})".format(", ".join(f'"{verb}"' for verb in verbs))
         yield f'@rbac(groups="{group or "core"}", resources="{resource}", verbs={verbs_text})'
-    yield from (message for message, match in matches if match is None)
+    yield from (message for message, missing in refused.items() if not missing)

@@ -9,6 +9,7 @@ An error of the library or a failed assertion counts as "not yet": an update tha
 the newest object. (controller-runtime's komega; Gomega's Eventually and Consistently.)
 """
 
+import os
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -20,6 +21,9 @@ T = TypeVar("T")
 
 SECONDS = 10.0
 """Default timeout of `eventually`."""
+
+TIME_FACTOR = "CLIENTGO_TEST_TIME_FACTOR"
+"""Environment variable with the number by which limits of real time are multiplied, on a slow or busy machine."""
 
 EVERY = 0.01
 """Default interval between two polls, in seconds."""
@@ -37,12 +41,15 @@ def eventually(
     every: float = EVERY,
     clock: Clock = SYSTEM_CLOCK,
 ) -> T:
-    """Poll `look()` until `holds(value)` is true, by default until the value is true, and return the value.
+    """Poll `function()` until `holds(value)` is true, by default until the value is true, and return the value.
+
+    The environment variable `CLIENTGO_TEST_TIME_FACTOR` multiplies `seconds`, unless the clock is a fake.
 
     Raises:
         ConditionTimeout: the condition was not true within `seconds`.
         Exception: `function` or `holds` raised an error that is neither an AssertionError nor a ClientGoError.
     """
+    seconds *= time_factor() if clock is SYSTEM_CLOCK else 1.0
     deadline = clock.now() + seconds
     while True:
         seen: object
@@ -66,7 +73,7 @@ def always(
     every: float = EVERY,
     clock: Clock = SYSTEM_CLOCK,
 ) -> T:
-    """Poll `look()` for `seconds`, check that `holds(value)` is true each time, and return the last value.
+    """Poll `function()` for `seconds`, check that `holds(value)` is true each time, and return the last value.
 
     Raises:
         ConditionTimeout: the condition was false once.
@@ -80,6 +87,11 @@ def always(
         if clock.now() >= began + seconds:
             return result
         clock.sleep(threading.Event(), every)
+
+
+def time_factor() -> float:
+    """Return the number by which limits of real time are multiplied: at least 1, by default 1."""
+    return max(1.0, float(os.environ.get(TIME_FACTOR) or 1.0))
 
 
 def _description(seen: object) -> str:

@@ -12,7 +12,7 @@ from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import Cause
 from clientgo_apiserver.crds.customobjects import object_errors
 from clientgo_apiserver.crds.structural import apply_defaults, has_whole_floats, whole_numbers
-from clientgo_apiserver.registry.strategies.warnings import object_warnings
+from clientgo_apiserver.registry.strategies.warnings import finalizer_warnings, object_warnings
 from clientgo_apiserver.registry.validation.validator import builtin_errors
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.storage.store import Store
@@ -137,13 +137,13 @@ def with_versions(meta: Object, new: Object) -> Object:
 class CustomStrategy(Strategy):
     """Strategy of custom kinds."""
 
-    def warnings_on_create(self, _: Write, __: Object) -> list[str]:
-        """Return no warnings: those of rules come with the errors."""
-        return []
+    def warnings_on_create(self, _: Write, new: Object) -> list[str]:
+        """Return the warnings about finalizers; those of rules come with the errors."""
+        return finalizer_warnings(new, None)
 
-    def warnings_on_update(self, _: Write, __: Object, ___: Object) -> list[str]:
-        """Return no warnings: those of rules come with the errors."""
-        return []
+    def warnings_on_update(self, _: Write, new: Object, old: Object) -> list[str]:
+        """Return the warnings about new finalizers; those of rules come with the errors."""
+        return finalizer_warnings(new, old)
 
     def prepare_for_create(self, context: Write, new: Object) -> Object:
         """Return the object with the default of its status at most, if that is a subresource."""

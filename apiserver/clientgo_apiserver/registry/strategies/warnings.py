@@ -48,11 +48,24 @@ ORPHANED_PODS = (
 )
 """Warning about the deletion of a Job without a propagation policy."""
 
+_STANDARD_FINALIZERS = {"orphan", "foregroundDeletion", "kubernetes"}
+
 
 def object_warnings(resource: Resource, new: Object, old: Object | None) -> list[str]:
     """Return the warnings about an object that is created or replaces another."""
     warn = _WARNINGS.get(resource.storage)
     return [] if warn is None else list(warn(new, old))
+
+
+def finalizer_warnings(new: Object, old: Object | None) -> list[str]:
+    """Return the warnings about new finalizers of a custom object that have no domain; built-in kinds reject them."""
+    names, existing = (set((obj or {"metadata": {}})["metadata"].get("finalizers") or ()) for obj in (new, old))
+    without_domain = sorted(name for name in names - existing - _STANDARD_FINALIZERS if "/" not in name)
+    return [
+        f'metadata.finalizers: "{name}": prefer a domain-qualified finalizer name'
+        f"{' including a path (/)' * ('.' in name)} to avoid accidental conflicts with other finalizer writers"
+        for name in without_domain
+    ]
 
 
 def _has_changed(new: Object, old: Object | None) -> bool:

@@ -1,4 +1,4 @@
-"""The guide to leader election: its program runs."""
+"""The guide to several replicas: its programs run."""
 
 import inspect
 import os
@@ -16,18 +16,26 @@ from clientgo.leaderelection.candidate import ElectionMetrics
 from tests.processes import Child
 
 ROOT = Path(__file__).parents[2]
-GUIDE = (ROOT / "docs" / "guide" / "leaderelection.md").read_text()
+GUIDE = (ROOT / "docs" / "guide" / "replicas.md").read_text()
 
 
-def test_it_is_short() -> None:
-    assert len(GUIDE.splitlines()) <= 80
+PROGRAMS = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.e2e
+def test_its_program_shares_objects(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAMS[1])
+    [printed] = re.findall(r"^```text\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with Child([sys.executable, "-W", "error", str(path)], tmp_path / "output", env=environ) as process:
+        assert process.end(seconds=30) == (0, printed)
 
 
 @pytest.mark.e2e
 def test_its_program_leads_and_hands_over(tmp_path: Path) -> None:
-    [program] = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     path, kubeconfig = tmp_path / "program.py", tmp_path / "kubeconfig"
-    path.write_text(program)
+    path.write_text(PROGRAMS[0])
     with Environment(server=BundledServer(kubeconfig=kubeconfig)) as config:
         environ = {**os.environ, "PYTHONPATH": str(ROOT), "KUBECONFIG": str(kubeconfig)}
         with Child([sys.executable, str(path)], tmp_path / "output", env=environ) as process:

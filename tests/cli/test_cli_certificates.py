@@ -1,0 +1,113 @@
+"""Certificates of webhooks: from cert-manager, or made by the command."""
+
+import shutil
+import subprocess
+from argparse import Namespace
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clientgo.cli.certificates import LIFETIME, certificates
+from clientgo.pki import dns_names
+from clientgo.testing.clock import FakeClock
+from tests.cli.projects import FOO, clientgo, foo_project, read_files
+
+FOLDER = "config/certificates"
+HOST = "foo-webhook-service.foo-system.svc"
+V1 = (*FOO[:2], "--version", "v1", *FOO[4:])
+BAR = (*FOO[:-1], "Bar")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Project with two kinds, one in two versions, and every sort of webhook."""
+    folder = tmp_path / "foo"
+    folder.mkdir()
+    arguments = ("--domain", "c9g.io", "--project-name", "foo", "--certificates", "self-signed")
+    assert clientgo(folder, "init", *arguments) == 0
+    for kind in (FOO, V1, BAR):
+        assert clientgo(folder, "create", "api", *kind, "--resource", "--controller=false") == 0
+    every = ("--defaulting", "--programmatic-validation", "--conversion")
+    assert clientgo(folder, "create", "webhook", *V1, *every) == 0
+    assert clientgo(folder, "create", "webhook", *BAR, "--programmatic-validation") == 0
+    return folder
+
+
+def make(folder: Path, clock: FakeClock, host: str = "") -> dict[str, bytes]:
+    """Run the command and return the files."""
+    assert certificates(Namespace(host=host), folder, clock=clock) == 0
+    return {name: (folder / FOLDER / name).read_bytes() for name in ("ca.crt", "tls.crt", "tls.key")}
+
+
+def test_certificate_is_for_the_service_and_is_kept_while_it_is_valid(project: Path) -> None:
+    clock = FakeClock()
+    files = make(project, clock)
+    assert dns_names(files["tls.crt"]) == [HOST]
+    assert (project / FOLDER / "tls.key").stat().st_mode & 0o077 == 0
+    clock.step(LIFETIME.total_seconds() / 2)
+    assert make(project, clock) == files
+
+
+def test_new_certificate_is_trusted_beside_the_old_one(project: Path) -> None:
+    clock = FakeClock()
+    before = make(project, clock)
+    clock.step(LIFETIME.total_seconds() * 0.7)
+    after = make(project, clock)
+    assert before["tls.crt"] != after["tls.crt"]
+    assert after["ca.crt"].startswith(before["ca.crt"])
+    assert after["ca.crt"].count(b"BEGIN CERTIFICATE") == 2
+
+
+def test_other_service_gets_another_certificate(project: Path) -> None:
+    before = make(project, FakeClock())
+    after = make(project, FakeClock(), host="hooks.team-a.svc")
+    assert dns_names(after["tls.crt"]) == ["hooks.team-a.svc"]
+    assert after["tls.key"] != before["tls.key"]
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_rendered_webhooks_and_definitions_trust_the_certificate(project: Path) -> None:
+    assert clientgo(project, "manifests") == 0
+    files = make(project, FakeClock())
+    command = ["kubectl", "kustomize", "config/default"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=60, check=True)
+    objects: list[dict[str, Any]] = list(yaml.safe_load_all(done.stdout))
+    [secret] = [obj for obj in objects if obj["kind"] == "Secret"]
+    assert secret["metadata"]["name"] == "foo-webhook-server-cert"
+    configured = [
+        client["caBundle"].replace("\n", "")
+        for obj in objects
+        for client in [
+            *(webhook["clientConfig"] for webhook in obj.get("webhooks", ())),
+            *([obj["spec"]["conversion"]["webhook"]["clientConfig"]] if "conversion" in obj.get("spec", {}) else []),
+        ]
+    ]
+    assert configured == [b64encode(files["ca.crt"]).decode()] * 4
+    assert not any("cert-manager" in obj["apiVersion"] for obj in objects)
+
+
+def test_project_with_cert_manager_makes_no_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = foo_project(tmp_path / "foo")
+    assert clientgo(project, "certificates") == 1
+    assert "come from cert-manager: clientgo upgrade --certificates=self-signed changes that" in capsys.readouterr().err
+
+
+def test_upgrade_changes_the_origin_of_certificates(project: Path) -> None:
+    before = read_files(project)
+    assert clientgo(project, "upgrade", "--certificates", "cert-manager") == 0
+    assert "../certmanager" in (project / "config/default/kustomization.yaml").read_text()
+    assert clientgo(project, "upgrade", "--certificates", "self-signed") == 0
+    after = read_files(project)
+    for file in ("PROJECT", "config/default/kustomization.yaml"):
+        assert after[file] == before[file]
+
+
+def test_unknown_origin_in_the_project_file_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = project / "PROJECT"
+    file.write_text(file.read_text().replace("self-signed", "magic"))
+    assert clientgo(project, "certificates") == 1
+    assert "invalid certificates 'magic': expected cert-manager or self-signed" in capsys.readouterr().err
