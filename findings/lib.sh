@@ -2,6 +2,10 @@
 # Shared part of the scripts in this folder, which source it: a temporary folder for the packages, and the verdict.
 set -euo pipefail
 
+# The scripts' programs can import fakeserver.
+PYTHONPATH=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
+
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
