@@ -41,7 +41,7 @@ class Server(ThreadingHTTPServer):
         """Store an object, and send it to the watches."""
         with self.lock:
             self.version += 1
-            item = deepcopy(item)
+            item = {"apiVersion": api_version(path), "kind": kind_of(path), **deepcopy(item)}
             item.setdefault("metadata", {}).update(resourceVersion=str(self.version))
             item["metadata"].setdefault("uid", f"uid-{self.version}")
             item["metadata"].setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
@@ -92,6 +92,21 @@ def discovery(path):
         resources = [{**row, "verbs": VERBS} for row in rows]
         return {"kind": "APIResourceList", "groupVersion": path.removeprefix("/apis/"), "resources": resources}
     return None
+
+
+def group_of(path):
+    """Return the path of the group version that a path belongs to, or None."""
+    return next((group for group in GROUPS if path.startswith(f"{group}/")), None)
+
+
+def api_version(path):
+    """Return the apiVersion of the object at a path."""
+    return group_of(path).removeprefix("/apis/").removeprefix("/api/")
+
+
+def kind_of(path):
+    """Return the kind of the object at a path."""
+    return GROUPS[group_of(path)][path.split("/")[-2]]
 
 
 def belongs(path, group, plural):
@@ -164,7 +179,7 @@ class Handler(BaseHTTPRequestHandler):
         document = discovery(path)
         if document is not None:
             return self.reply(200, document)
-        group = next((name for name in GROUPS if path.startswith(f"{name}/")), None)
+        group = group_of(path)
         if group is None:
             return self.reply(404, {"kind": "Status", "status": "Failure", "code": 404, "message": "not found"})
         return self.answer(group, path, query, body)

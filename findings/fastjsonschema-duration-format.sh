@@ -2,7 +2,7 @@
 # fastjsonschema 2.22.3 (PyPI)
 # Behaviour: `format: duration` is checked without being asked for, and accepts "P1D" but not "1h30m". jsonschema 4.26.0
 #   checks no format by default.
-# Expected: unchecked, or a way to see that the meaning of JSON Schema is used: in a CRD the format is Go's "1h30m".
+# Expected: unchecked, as in jsonschema: an API server accepts "1h30m" and "1d" for the format of a CRD.
 # Matters: valid objects of a CRD are refused.
 . "$(dirname "$0")/lib.sh"
 pypi fastjsonschema==2.22.3 jsonschema==4.26.0

@@ -43,7 +43,7 @@ stop = threading.Event()
 operator = kopf.operator(namespaces=["default"], standalone=True, stop_flag=stop)
 thread = threading.Thread(target=asyncio.run, args=(operator,))
 thread.start()
-server.wait_for(lambda: any(r.path == f"{path}/status" for r in server.requests))
+server.wait_for(lambda: any(r.path == f"{path}/status" for r in server.requests), seconds=60)
 server.wait_for(lambda: False, seconds=6)
 stored = server.objects[path]
 print(calls, "annotations" in stored["metadata"], "status" in stored)

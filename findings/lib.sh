@@ -14,7 +14,8 @@ cd "$work"
 pypi() {
     "${PYTHON:-python3}" -m venv venv
     PATH="$work/venv/bin:$PATH"
-    python -m pip install --quiet --disable-pip-version-check "$@" 2>pip.log || not_run pip.log
+    # Most modules of a large client are never imported: compiling all of them takes longer than the script.
+    python -m pip install --quiet --disable-pip-version-check --no-compile "$@" 2>pip.log || not_run pip.log
 }
 
 # Install packages of npm without their scripts: npm_packages NAME@VERSION ...

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Run the scripts in findings/ and print one line each: hack/findings.sh [name ...]
 #
-# Exits with 0 only if no behaviour changed. A script whose packages cannot be installed counts as not run.
+# Exits with 0 only if no behaviour changed. A script whose packages cannot be installed, or that takes too long, counts as
+# not run.
 set -euo pipefail
 cd "$(dirname "$0")/../findings"
 
@@ -18,7 +19,7 @@ for name in "${names[@]}"; do
     seen=$(timeout 300 "./$name.sh" 2>/dev/null) || code=$?
     case $code in
         0) word=same ;;
-        2) word="not run" skipped=$((skipped + 1)) ;;
+        2 | 124) word="not run" skipped=$((skipped + 1)) ;;
         *) word=CHANGED changed=$((changed + 1)) ;;
     esac
     printf '%-8s %-45s %.120s\n' "$word" "$name" "$(echo "$seen" | paste -s -d ' ')"
