@@ -2,7 +2,7 @@
 # APScheduler 3.11.3 (PyPI)
 # Behaviour: with both a day of the month and a weekday, CronTrigger.from_crontab requires both: "0 0 13 * fri" fires
 #   on a Friday the 13th, next on 2026-02-13.
-# Expected: either of the two is enough, as in crontab and in CronJobs: next on 2026-01-02, a Friday.
+# Expected: either of the two is enough, as in crontab and in CronJobs: next on 2026-01-02, a Friday (croniter 7.0.0).
 # Matters: a schedule copied from a CronJob runs some times a year instead of weekly.
 . "$(dirname "$0")/lib.sh"
 pypi APScheduler==3.11.3 croniter==7.0.0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# croniter 7.0.0 (PyPI)
+# croniter 7.0.0, with tzdata 2026.6 (PyPI)
 # Behaviour: "30 2 * * *" in New York fires at 03:00 on the night when 02:30 does not exist, and the same for
 #   "*/30 2 * * *", where cronsim 2.8 has no run.
 # Expected: no run on that day, or a run at 03:30, which is 2.5 hours after midnight.

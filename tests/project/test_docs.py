@@ -31,6 +31,7 @@ PAGES = sorted(
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "apiserver").rglob("*.md"),
         *(ROOT / "olm").rglob("*.md"),
+        *(ROOT / "findings").rglob("*.md"),
     ]
 )
 DECISIONS = [
@@ -46,6 +47,7 @@ OWN_FOLDERS = (
     "clientgo",
     "controller",
     "docs",
+    "findings",
     "generated",
     "hack",
     "olm",
