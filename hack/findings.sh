@@ -16,7 +16,7 @@ fi
 changed=0 skipped=0
 for name in "${names[@]}"; do
     code=0
-    seen=$(timeout 300 "./$name.sh" 2>/dev/null) || code=$?
+    seen=$(timeout 600 "./$name.sh" 2>/dev/null) || code=$?
     case $code in
         0) word=same ;;
         2 | 124) word="not run" skipped=$((skipped + 1)) ;;
