@@ -141,6 +141,10 @@ soak: $(DEV) ## Inject random faults while 2,000 Foos change; ARGS="--minutes 30
 fuzz: $(DEV) ## Fuzz every parser; ARGS="--minutes 10 --targets kubeconfigs"
 	@$(IN_VENV) python -m hack.fuzz $(ARGS)
 
+.PHONY: findings
+findings: ## Check whether the behaviour of other packages in findings/ has changed; ARGS="name ..." selects some
+	@PYTHON="$(PYTHON)" hack/findings.sh $(ARGS)
+
 ##@ Benchmarks
 
 .PHONY: bench

@@ -34,6 +34,7 @@ PAGES = sorted(
         *(ROOT / "apiserver").rglob("*.md"),
         *(ROOT / "olm").rglob("*.md"),
         *(ROOT / "tools").rglob("*.md"),
+        *(ROOT / "findings").rglob("*.md"),
     ]
 )
 DECISIONS = [
@@ -49,6 +50,7 @@ OWN_FOLDERS = (
     "clientgo",
     "controller",
     "docs",
+    "findings",
     "generated",
     "hack",
     "olm",
