@@ -4,10 +4,10 @@ from pathlib import Path
 from clientgo.clock import utc
 from clientgo.envtest import Environment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Event
-from clientgo.stop import Group
 from clientgo.manager import Manager, Options, Result
 from clientgo.meta import ObjectMeta, ObjectName, replace
 from clientgo.record import FakeRecorder
+from clientgo.stop import Group
 from clientgo.testing.client import FakeClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually

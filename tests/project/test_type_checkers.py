@@ -3,6 +3,7 @@
 Those of `replace` are found for targets of Python 3.13 and later.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import clientgo
 from tests.processes import MYPY_CACHE, using_mypy_cache
 
 ROOT = Path(__file__).parent.parent.parent
@@ -149,6 +151,17 @@ ARGUMENTS = {
 }
 
 
+def installed(folder: Path) -> Path:
+    """Return a folder with the packages as wheels install them: library and tools in one folder `clientgo`."""
+    packages = folder / "packages"
+    (packages / "clientgo").mkdir(parents=True)
+    entries = {entry.name: entry for part in clientgo.__path__ for entry in Path(part).iterdir()}
+    for name, entry in entries.items():
+        (packages / "clientgo" / name).symlink_to(entry)
+    (packages / "clientgo_apiserver").symlink_to(ROOT / "apiserver" / "clientgo_apiserver")
+    return packages
+
+
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize(
@@ -168,7 +181,7 @@ def test_checker_rejects_wrong_names_and_types_of_attributes(
         pytest.skip(f"{checker} is not installed")
     for name, source in sources.items():
         (tmp_path / f"{name}.py").write_text(source)
-    (tmp_path / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{ROOT}"]}}')
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(installed(tmp_path)), str(ROOT)]}))
     environment = {"MYPYPATH": str(ROOT), "PATH": str(Path(program).parent), "HOME": str(tmp_path)}
     arguments = (argument.format(version) for argument in ARGUMENTS[checker])
     with using_mypy_cache() if checker == "mypy" else nullcontext():

@@ -28,7 +28,6 @@ def loaded(code: str) -> set[str]:
     "code",
     [
         "from generated.clientset import Clientset",
-        "import generated.clientset.fake",
         "import generated.listers.samplecontroller_v1alpha1",
         "from generated.informers import SharedInformerFactory",
         "import clientgo.kubernetes.clients.apps_v1",

@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 VARIABLE = "KUBERNETES_VERSION"
 """Environment variable with the default version."""
-_VERSION = re.compile(r"v?(\d+\.\d+)(\.\d+.*)?")
+_VERSION = re.compile(r"v?(\d+\.\d+)(?:\.\d.*)?")
 _GROUPS = {"AllAlpha": "Alpha", "AllBeta": "Beta"}
 _CACHED_RELEASES = 16
 

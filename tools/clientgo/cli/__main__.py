@@ -44,27 +44,27 @@ def version(_: argparse.Namespace, __: Path) -> int:
 
 
 _COMMANDS = {
-    "init": "creating:init",
-    "edit": "creating:edit",
-    "certificates": "certificates:certificates",
-    "create api": "__main__:create_api",
-    "create webhook": "creating:create_webhook",
-    "upgrade": "upgrade:upgrade",
-    "manifests": "generating:run_codegen",
-    "generate": "generating:run_codegen",
-    "run": "running:run",
-    "perturb": "perturbing:perturb",
-    "doctor": "doctor:doctor",
-    "explain": "explaining:explain",
-    "completion": "completion:completion",
-    "version": "__main__:version",
+    "init": "clientgo.cli.creating:init",
+    "edit": "clientgo.cli.creating:edit",
+    "certificates": "clientgo.cli.certificates:certificates",
+    "create api": "clientgo.cli.__main__:create_api",
+    "create webhook": "clientgo.cli.creating:create_webhook",
+    "upgrade": "clientgo.cli.upgrade:upgrade",
+    "manifests": "clientgo.cli.generating:run_codegen",
+    "generate": "clientgo.cli.generating:run_codegen",
+    "run": "clientgo.cli.running:run",
+    "perturb": "clientgo.cli.perturbing:perturb",
+    "doctor": "clientgo.cli.doctor:doctor",
+    "explain": "clientgo.explain.command:explain",
+    "completion": "clientgo.cli.completion:completion",
+    "version": "clientgo.cli.__main__:version",
 }
 """Module and function of each command. A module is loaded when its command runs: the generators take most time."""
 
 
 def _run(options: argparse.Namespace, root: Path) -> int:
     module, _, function = _COMMANDS[options.command].partition(":")
-    code: int = getattr(importlib.import_module(f"clientgo.cli.{module}"), function)(options, root)
+    code: int = getattr(importlib.import_module(module), function)(options, root)
     return code
 
 

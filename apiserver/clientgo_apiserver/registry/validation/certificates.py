@@ -5,6 +5,7 @@ import binascii
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, with
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate, CertificateSigningRequest
 
-_BLOCK = re.compile(rb"-----BEGIN ([^-\n]+)-----\r?\n(.*?)-----END \1-----", re.DOTALL)
+_MARK = re.compile(rb"-----(BEGIN|END) ([^-\n]{1,64})-----")
 _OMITTED = "<value omitted>"
 _MAX_BUNDLE, _MAX_UID, _MAX_REQUEST, _MAX_CHAIN, _MAX_ANNOTATIONS = 1 << 20, 128, 4096, 65_536, 1 << 18
 _HOUR, _DAY = 3_600, 86_400
@@ -45,13 +46,16 @@ def _load_request(encoded: str) -> "CertificateSigningRequest":
 
 def _blocks(pem: str) -> list[tuple[str, bytes, bool]]:
     """Return the blocks of PEM: type, content, and whether it has headers."""
-    blocks = []
-    for match in _BLOCK.finditer(pem.encode()):
-        head, blank, body = match[2].replace(b"\r", b"").rpartition(b"\n\n")
-        try:
-            blocks.append((match[1].decode(), base64.b64decode(body, validate=False), bool(blank and head.strip())))
-        except binascii.Error:
-            continue  # as Go's decoder, which looks for the next block
+    blocks, data, begin = [], pem.encode(), None
+    for mark in _MARK.finditer(data):
+        if mark[1] == b"BEGIN":
+            begin = mark
+        elif begin is not None and begin[2] == mark[2]:
+            head, blank, body = data[begin.end() : mark.start()].replace(b"\r", b"").rpartition(b"\n\n")
+            begin = None
+            with suppress(binascii.Error):  # as Go's decoder, which looks for the next block
+                content = base64.b64decode(body, validate=False)
+                blocks.append((mark[2].decode(), content, bool(blank and head.strip())))
     return blocks
 
 

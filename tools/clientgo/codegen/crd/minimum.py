@@ -16,15 +16,21 @@ BASE = "1.29"
 """Version in which validation rules became generally available: an older one is not named."""
 
 _FUNCTIONS = (
-    ("1.30", r"\bsets\.(contains|equivalent|intersects)\("),
-    ("1.31", r"\b(ip|cidr|isIP|isCIDR|ip\.isCanonical)\("),
-    ("1.32", r"\bformat\.\w+\("),
-    ("1.33", r"\.(transformList|transformMap|transformMapEntry)\(|\.(all|exists|exists_one|existsOne)\(\w+, ?\w+,"),
-    ("1.34", r"\b(semver|isSemver)\("),
-    ("1.35", r"\blists\.range\(|\.(distinct|first|flatten|last|reverse|slice|sort|sortBy)\("),
-    ("1.37", r"\.includes\("),
+    ("1.30", re.compile(r"\bsets\.(contains|equivalent|intersects)\(")),
+    ("1.31", re.compile(r"\b(ip|cidr|isIP|isCIDR|ip\.isCanonical)\(")),
+    ("1.32", re.compile(r"\bformat\.\w+\(")),
+    (
+        "1.33",
+        re.compile(
+            r"\.(transformList|transformMap|transformMapEntry)\(|\.(all|exists|exists_one|existsOne)\(\w+, ?\w+,"
+        ),
+    ),
+    ("1.34", re.compile(r"\b(semver|isSemver)\(")),
+    ("1.35", re.compile(r"\blists\.range\(|\.(distinct|first|flatten|last|reverse|slice|sort|sortBy)\(")),
+    ("1.37", re.compile(r"\.includes\(")),
 )
-_TEXT = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_MARK = re.compile(r"\\.|['\"]", re.DOTALL)
+"""What can begin or end a text of CEL, or is escaped in one."""
 
 
 def minimum_version(definition: dict[str, Any]) -> str:
@@ -51,5 +57,16 @@ def _of_rule(rule: dict[str, Any]) -> Iterator[str]:
     if "optionalOldSelf" in rule:
         yield "1.30"
     for expression in (rule.get("rule"), rule.get("messageExpression")):
-        code = _TEXT.sub("''", expression or "")
-        yield from (version for version, pattern in _FUNCTIONS if re.search(pattern, code))
+        code = _without_texts(expression or "")
+        yield from (version for version, pattern in _FUNCTIONS if pattern.search(code))
+
+
+def _without_texts(expression: str) -> str:
+    code, quote, start = [], "", 0
+    for mark in _MARK.finditer(expression):
+        if not quote and mark[0] in "'\"":
+            code.append(expression[start : mark.start()])
+            quote = mark[0]
+        elif mark[0] == quote:
+            quote, start = "", mark.end()
+    return "''".join([*code, "" if quote else expression[start:]])

@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from clientgo.explain import explain as print_explanation
+from clientgo.explain.explanation import explain as print_explanation
 
 
 def explain(options: argparse.Namespace, root: Path) -> int:
