@@ -17,6 +17,7 @@ from tests.cli.exampleprojects import HOME, REDIS, Example, copy_files, copy_pro
 from tests.cli.processes import free_port, in_background, wait_for
 from tests.cli.projects import ROOT, lint, read_files, run
 from tests.e2e.clusters import without_crds
+from tests.installed import installed
 from tests.processes import using_mypy_cache
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -25,7 +26,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 GENERATED = ("generated/", "config/crd/bases/", "config/webhook/manifests.yaml", ".clientgo/")
 
 
-STRICT = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": [str(ROOT)]}
+STRICT = {"typeCheckingMode": "strict", "pythonVersion": "3.11"}
 
 FOO = Example(
     "foo-c9g",
@@ -188,7 +189,7 @@ def test_example_passes_basedpyright_in_strict_mode(
     if shutil.which("basedpyright", path=variables["PATH"]) is None:
         pytest.skip("basedpyright is not installed")
     project = copy_project(example, tmp_path, variables)
-    (project / "pyrightconfig.json").write_text(json.dumps(STRICT))
+    (project / "pyrightconfig.json").write_text(json.dumps(STRICT | {"extraPaths": [str(installed(project.parent))]}))
     run(project, variables, "basedpyright", "--level=error", f"--pythonpath={sys.executable}")
 
 
@@ -258,7 +259,8 @@ def test_examples_in_one_file_pass_basedpyright_in_strict_mode(
         shutil.copy(path, certificates)
     for name in ("server.py", "with_clientgo.py", "scenarios.py"):
         shutil.copy(ROOT / "examples" / "database" / name, certificates)
-    (certificates / "pyrightconfig.json").write_text(json.dumps(STRICT))
+    paths = [str(installed(certificates.parent))]
+    (certificates / "pyrightconfig.json").write_text(json.dumps(STRICT | {"extraPaths": paths}))
     run(certificates, variables, "basedpyright", "--level=error", f"--pythonpath={sys.executable}")
 
 

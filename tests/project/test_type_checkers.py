@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-import clientgo
+from tests.installed import installed
 from tests.processes import MYPY_CACHE, using_mypy_cache
 
 ROOT = Path(__file__).parent.parent.parent
@@ -149,17 +149,6 @@ ARGUMENTS = {
     "mypy": ("--strict", "--config-file=", "--python-version={}", f"--cache-dir={MYPY_CACHE}"),
     "basedpyright": ("--pythonversion={}", f"--pythonpath={sys.executable}", "--level=error"),
 }
-
-
-def installed(folder: Path) -> Path:
-    """Return a folder with the packages as wheels install them: library and tools in one folder `clientgo`."""
-    packages = folder / "packages"
-    (packages / "clientgo").mkdir(parents=True)
-    entries = {entry.name: entry for part in clientgo.__path__ for entry in Path(part).iterdir()}
-    for name, entry in entries.items():
-        (packages / "clientgo" / name).symlink_to(entry)
-    (packages / "clientgo_apiserver").symlink_to(ROOT / "apiserver" / "clientgo_apiserver")
-    return packages
 
 
 @pytest.mark.e2e

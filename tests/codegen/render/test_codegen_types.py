@@ -18,6 +18,7 @@ from controller.api.v1alpha1 import Foo, FooSpec, FooStatus
 from generated.clientset.fake import FakeClientset
 from generated.informers import SharedInformerFactory
 from tests.codegen.generating import CREDENTIALS, generate
+from tests.installed import installed
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -78,7 +79,7 @@ def test_pyright_accepts_generated_code_and_reports_its_misuse(tmp_path: Path) -
     (tmp_path / "use.py").write_text(USE)
     config: dict[str, Any] = {
         "include": ["made", "use.py", str(ROOT / "generated"), str(ROOT / "clientgo/kubernetes")],
-        "extraPaths": [str(ROOT), "."],
+        "extraPaths": [str(installed(tmp_path)), str(ROOT), "."],
         "typeCheckingMode": "strict",
         "pythonVersion": "3.11",
     }
