@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from clientgo.perturb import PerturbResults, ScenarioRun, change, create, delete, perturb
+from clientgo.perturb import PerturbResults, PlanResult, ScenarioRun, change, create, delete, perturb
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.oracles import ORACLES, Judged
 from clientgo.perturb.page import page
@@ -18,6 +18,10 @@ STEPS = [create(greeting()), change(greeting(), {"spec": {"text": "goodbye"}}), 
 @pytest.fixture(scope="module")
 def failures() -> PerturbResults:
     return perturb(StatusFirst, STEPS, only=["crash-before", "crash-stored"], name="status first")
+
+
+def _failed(results: PerturbResults, plan: str) -> PlanResult:
+    return next(result for result in results.failed if str(result.plan) == plan)
 
 
 def test_failures_of_one_cause_are_one_group(failures: PerturbResults) -> None:
@@ -38,7 +42,9 @@ def test_summary_explains_each_cause_and_how_to_repeat_it(failures: PerturbResul
 def test_progress_has_one_line_per_plan(failures: PerturbResults) -> None:
     reference, *_ = failures
     assert progress(reference, 1, 9, 3.2) == "[1/9, 3 s left] ok   reference"
-    assert progress(failures.failed[0], 9, 9, 0.0).startswith("[9/9] FAIL crash-before:2: final-state: after step 1")
+    assert progress(_failed(failures, "crash-before:2"), 9, 9, 0.0).startswith(
+        "[9/9] FAIL crash-before:2: final-state: after step 1"
+    )
 
 
 def test_junit_has_a_case_for_each_plan(failures: PerturbResults) -> None:
@@ -64,5 +70,5 @@ def test_what_is_lost_outside_is_absent() -> None:
 
 
 def test_failure_is_shrunk_to_the_steps_that_it_needs(failures: PerturbResults) -> None:
-    steps, result = shrunk(failures.scenario, failures.failed[-1])
+    steps, result = shrunk(failures.scenario, _failed(failures, "crash-stored:3"))
     assert (steps, str(result.plan)) == ([1], "crash-stored:1")

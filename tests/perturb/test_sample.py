@@ -3,7 +3,7 @@
 import pytest
 
 from clientgo.perturb import PlanSelection, Scenario, run_scenario
-from clientgo.perturb.plans import PLANS
+from clientgo.perturb.plans import PLANS, TRANSITION, VARIATIONS
 from clientgo.perturb.running import SMOKE_LIMIT
 from tests.perturb.sample import ELECTED, SAMPLE, SHARDED
 
@@ -14,7 +14,8 @@ replicas = pytest.mark.parametrize("scenario", [SAMPLE, SHARDED, ELECTED], ids=l
 def test_sample_controller_survives_some_plans_of_each_kind(scenario: Scenario) -> None:
     results = run_scenario(scenario, PlanSelection(limit=SMOKE_LIMIT))
     assert [result.verdict for result in results.failed] == []
-    assert {result.plan.kind for result in results} >= PLANS.keys()
+    # The scenario ends without objects, which the other variations need.
+    assert {result.plan.kind for result in results} >= PLANS.keys() - VARIATIONS.keys() | {TRANSITION}
 
 
 @pytest.mark.slow

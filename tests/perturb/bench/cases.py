@@ -1,14 +1,14 @@
-"""The forty cases: a bug in a sentence, the controllers with it, their correct twins, and the scenario for both."""
+"""The cases: a bug in a sentence, the controllers with it, their correct twins, and the scenario for both."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Node, Pod, PodSpec, Secret
 from clientgo.manager import Manager
 from clientgo.meta import ObjectMeta
 from clientgo.perturb import ClusterState, Scenario, ScenarioStep, advance, change, create, delete
-from tests.perturb.bench import buckets, grants, pools, sites, tasks
+from tests.perturb.bench import buckets, dependents, grants, inputs, pools, sites, tasks, workloads
 from tests.perturb.bench.kinds import (
     Bucket,
     BucketSpec,
@@ -84,6 +84,10 @@ OTHER_GRANT = Grant(meta("b"), GrantSpec())
 SETTINGS = config_map("settings", {"colour": "red"})
 FOREIGN = config_map("a", {"owner": "somebody else"})
 LABELLED = config_map("labelled", {}, grant="a")
+TEAM_GRANT = Grant(ObjectMeta(name="a", namespace="default", labels={inputs.TEAM: "red"}), GrantSpec())
+SECRET = Secret(metadata=meta("access"), data={"password": b"secret"})
+POD = Pod(metadata=meta("pod"), spec=PodSpec(containers=(Container(name="app", image="app"),), node_name="basic"))
+NODE = Node(metadata=ObjectMeta(name="basic"))
 
 
 def each_grant_has_its_config_map(state: ClusterState) -> bool:
@@ -166,4 +170,46 @@ CASES = (
         "old-label-ignored", grants.OldLabelIgnored, grants.Counter,
         [create(GRANT, OTHER_GRANT, LABELLED), change(LABELLED, {"metadata": {"labels": {"grant": "b"}}})],
     ),
+    Case("ignores-labels", inputs.IgnoresLabels, inputs.TeamGrant, [create(TEAM_GRANT)]),
+    Case("colour-once", inputs.ColourOnce, inputs.ColourGrant, [create(GRANT)]),
+    Case("label-stays", inputs.LabelStays, inputs.LabelCopier, [create(TEAM_GRANT)]),
+    Case("claims-refused", inputs.ClaimsRefused, inputs.ReportsInvalid, [create(GRANT)]),
+    Case("invalid-for-ever", inputs.InvalidForEver, inputs.RecoversFromInvalid, [create(GRANT)]),
+    Case("records-first", inputs.RecordsFirst, inputs.NamedBucket, [create(BUCKET)]),
+    Case(
+        "degraded-for-ever", inputs.DegradedForEver, inputs.Quota,
+        [create(Bucket(meta(), BucketSpec(size=3))), change(BUCKET, spec(size=7))],
+    ),
+    Case("compares-unsorted", inputs.ComparesUnsorted, inputs.SortedHosts, [create(HOSTS)]),
+    Case("waits-for-all", inputs.WaitsForAll, inputs.DistinctMembers, [create(LISTED)]),
+    Case(
+        "settings-unwatched", dependents.SettingsUnwatched, dependents.ColourSite,
+        [create(SETTINGS), create(WITH_SETTINGS)],
+    ),
+    Case(
+        "polls-while-missing", dependents.PollsWhileMissing, dependents.PollsSettings,
+        [create(SETTINGS), create(WITH_SETTINGS)],
+    ),
+    Case(
+        "missing-for-ever", dependents.MissingForEver, dependents.ColourSite, [create(SETTINGS), create(WITH_SETTINGS)],
+    ),
+    Case("creation-only", dependents.CreationOnly, dependents.ColourSite, [create(SETTINGS, WITH_SETTINGS)]),
+    Case(
+        "forgets-after-deletion", dependents.ForgetsAfterDeletion, dependents.DeletedSettings,
+        [create(SETTINGS, WITH_SETTINGS)],
+    ),
+    Case("secret-is-late", dependents.SecretIsLate, dependents.Credentials, [create(SECRET), create(BUCKET)]),
+    Case("steals-children", dependents.StealsChildren, dependents.RespectsOwners, [create(GRANT)]),
+    Case(
+        "scales-back", workloads.ScalesBack, workloads.LeavesScaleAlone, [create(Site(meta(), SiteSpec("v1")))],
+    ),
+    Case("compares-all", workloads.ComparesAll, workloads.ComparesFields, [create(SITE)]),
+    Case("all-labels", workloads.AllLabels, workloads.OwnLabelsOnly, [create(GRANT)]),
+    Case("job-for-first-size", workloads.JobForFirstSize, workloads.JobForEachSize, [create(TASK)]),
+    Case("leaves-cordoned", workloads.LeavesCordoned, workloads.Drain, [create(NODE), create(POD), create(BUCKET)]),
+    Case("counts-up", workloads.CountsUp, workloads.Summary, [create(POOL), create(Pool(meta("b"), PoolSpec()))]),
+    Case("outlives", workloads.Outlives, workloads.Keeps, [create(GRANT)]),
+    Case("first-phase", workloads.FirstPhase, workloads.Recorder, [create(SITE), change(SITE, spec(image="v2"))]),
+    Case("removed-unseen", buckets.WithoutFinalizer, buckets.Finalized, [create(BUCKET)]),
+    Case("finalizer-before-end", buckets.FinalizerFirst, buckets.Finalized, [create(BUCKET)]),
 )  # fmt: skip

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from clientgo.perturb.state import SOON, ClusterState, Object, ObjectRef
 
@@ -29,6 +29,9 @@ _DERIVED = {
 """Label and value of objects that the cluster keeps of Services and pods, in the order of the pods' random names."""
 _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ABSENT = object()
+OUTSIDE = "outside"
+"""Resource that stands for the state outside the cluster in the masks of the user."""
+
 _MASKED = "(masked)"
 
 Differs = Callable[[Any, Any], bool]
@@ -50,10 +53,11 @@ class MaskedValue(str):
 class Masks:
     """Fields and names that do not count, by resource; `ignore` are those of the user, as `foos.example.com:status.x`.
 
-    A path of the user may have `*` for any key or item. Without a path, the resource does not count at all.
+    A path of the user may have `*` for any key or item. Without a path, the resource does not count at all. `outside`
+    is the state outside the cluster. `any_order` are fields whose values the objects may have exchanged.
     """
 
-    def __init__(self, ignore: Iterable[str] = ()) -> None:
+    def __init__(self, ignore: Iterable[str] = (), any_order: Iterable[str] = ()) -> None:
         self.fields: set[tuple[str, FieldPath]] = set()
         self.names: set[tuple[str, str]] = set()
         """Resources and the part before the last dash of names that are random."""
@@ -65,9 +69,15 @@ class Masks:
             else:
                 self.resources.add(resource)
         self.ignored = frozenset(self.fields)
+        texts = (text.partition(":") for text in any_order)
+        self.any_order = frozenset((resource, tuple(path.split("."))) for resource, _, path in texts)
 
     def __repr__(self) -> str:
         return f"<Masks {len(self.fields)} fields, {len(self.names)} names>"
+
+    def ignores(self, resource: str, path: FieldPath) -> bool:
+        """Return whether a path, or one above it, does not count."""
+        return any(masked == resource and _matches(mask, path[: len(mask)]) for masked, mask in self.ignored)
 
     def learn(self, first: ClusterState, second: ClusterState) -> None:
         """Mask what differs between the same state of two learning runs."""
@@ -88,11 +98,29 @@ class Masks:
 def normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
     """Return the objects of a state in a form that is equal in equal runs."""
     names, texts = _renamed(state, masks)
-    return {
+    results = {
         names.get(ref, ref): _normal_object(ref.resource, obj, texts, masks)
         for ref, obj in state.items()
         if ref.resource not in masks.resources and not _is_derived(ref, obj)
     }
+    for resource, path in masks.any_order:
+        _sort_values([results[ref] for ref in sorted(results) if ref.resource == resource], path)
+    return results
+
+
+def _sort_values(objects: list[Any], path: FieldPath) -> None:
+    """Give the values that objects have at a path to them in a fixed order."""
+    *above, name = path
+    holders = [holder for obj in objects if isinstance(holder := _value_at(obj, above), dict) and name in holder]
+    ordered = sorted((holder[name] for holder in holders), key=lambda value: json.dumps(value, sort_keys=True))
+    for holder, value in zip(holders, ordered, strict=True):
+        holder[name] = value
+
+
+def _value_at(obj: Any, path: Iterable[str]) -> Any:
+    for key in path:
+        obj = obj.get(key) if isinstance(obj, dict) else None
+    return obj
 
 
 def normalized_object(state: ClusterState, ref: ObjectRef, masks: Masks) -> Any:
@@ -138,20 +166,42 @@ def differs_or_is_older(expected: Any, actual: Any) -> bool:
     return before is not None and after is not None and (before - after).total_seconds() > SOON
 
 
-def diff_lines(
+class StateDifference(NamedTuple):
+    """Difference of one object in two normalized states: its path, empty for the whole object, and both values."""
+
+    ref: ObjectRef
+    path: FieldPath
+    expected: Any
+    actual: Any
+
+    @property
+    def is_missing(self) -> bool:
+        """True if the object is missing in the actual state."""
+        return not self.path and self.actual is _ABSENT
+
+    @property
+    def is_extra(self) -> bool:
+        """True if the object is only in the actual state."""
+        return not self.path and self.expected is _ABSENT
+
+    def __str__(self) -> str:
+        if self.is_missing:
+            return f"- {self.ref} is missing"
+        if self.is_extra:
+            return f"+ {self.ref} is there, and should not be"
+        return f"  {self.ref} {'.'.join(self.path)}: - {text_of(self.expected)} + {text_of(self.actual)}"
+
+
+def state_differences(
     expected: Mapping[ObjectRef, Any], actual: Mapping[ObjectRef, Any], differs: Differs = operator.ne
-) -> list[str]:
-    """Return the differences of two normalized states as lines: `-` expected, `+` actual."""
-    lines = []
+) -> Iterator[StateDifference]:
+    """Yield the differences of two normalized states, by object."""
     for ref in sorted(expected.keys() | actual.keys()):
-        if ref not in actual:
-            lines.append(f"- {ref} is missing")
-        elif ref not in expected:
-            lines.append(f"+ {ref} is there, and should not be")
-        else:
-            for path, before, after in differences(expected[ref], actual[ref], differs=differs):
-                lines.append(f"  {ref} {'.'.join(path)}: - {text_of(before)} + {text_of(after)}")
-    return lines
+        if ref not in actual or ref not in expected:
+            yield StateDifference(ref, (), expected.get(ref, _ABSENT), actual.get(ref, _ABSENT))
+            continue
+        for path, before, after in differences(expected[ref], actual[ref], differs=differs):
+            yield StateDifference(ref, path, before, after)
 
 
 def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: Masks) -> Any:

@@ -6,7 +6,7 @@ one at a time, in an order that depends on nothing but the plan. So equal runs a
 
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,15 +15,16 @@ from clientgo.errors import ConfigError
 from clientgo.manager import Options
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.definitions import definitions_of
+from clientgo.perturb.kinds.hints import metadata_keys
+from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal
 from clientgo.perturb.oracles import ORACLES, Judged, judge
-from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, Plan, derive, perturbation_of
+from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, VARIATIONS, Plan, derive, perturbation_of
 from clientgo.perturb.programs.operators import OperatorProgram, Operators, PerturbedProgram
 from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
-from clientgo.perturb.steps import NO_SPECS, ScenarioStep, ScenarioUser, Specs
-from clientgo.perturb.transitions import judge_transition
-from clientgo.perturb.world import World
+from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs, advance
+from clientgo.perturb.world import Perturbation, World
 
 _BLINDING = frozenset(("stale", "unobserved", "late", "down"))
 _DELAYING = _BLINDING | {"leader-paused", "leader-running", TRANSITION}
@@ -54,10 +55,11 @@ class Scenario:
     program, or an `OperatorCommand`. `crds` are files, folders or dicts; those of kinds of this process, which
     a reconciler declares or a step creates, are derived from their classes.
     `invariants` are functions of a `ClusterState`, checked at every revision, `at_rest` after each step. `ignore` masks
-    fields (see `Masks`), `allow` names how many objects of a resource may exist at a time or stay behind, `off`
-    switches oracles off, each with a reason. `examples` are further values of fields of custom resources, by path as in
-    `spec.size`. The operator is quiet once it has not written for `settle` seconds of its
-    clock.
+    fields, and `any_order` those whose values are assigned in the order of service (see `Masks`). `allow` names how
+    many objects of a resource may exist at a time or stay behind, `lasting` resources whose objects stay on purpose,
+    such as `namespaces`. `off` switches oracles off, each with a reason. `examples` are further values of fields of
+    custom resources, by path as in `spec.size`. The operator is quiet once it has not written for `settle` seconds of
+    its clock.
     """
 
     setup: Operators | OperatorCommand
@@ -72,6 +74,8 @@ class Scenario:
     off: Mapping[str, str] = field(default_factory=dict)
     settle: float = 60.0
     examples: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    lasting: Sequence[str] = ()
+    any_order: Sequence[str] = ()
     options: Options = field(default_factory=lambda: Options(name="perturbed"))
 
     def __post_init__(self) -> None:
@@ -144,8 +148,10 @@ class Engine:
         self.scenario = scenario
         created = [kind for step in scenario.steps for kind in step.kinds]
         self._crds = definitions_of(scenario.setup, scenario.crds, created)
-        self.masks = Masks(scenario.ignore)
+        self.masks = Masks(scenario.ignore, scenario.any_order)
+        self._keys = metadata_keys(scenario.setup)
         self._reference: ScenarioRun | None = None
+        self._memo: dict[str, ScenarioRun] = {}
 
     def __repr__(self) -> str:
         return f"<Engine {self.scenario.name}>"
@@ -154,9 +160,9 @@ class Engine:
     def reference(self) -> ScenarioRun:
         """The learning run; the first use runs the scenario twice, and masks what differs."""
         if self._reference is None:
-            self._reference = self.run(REFERENCE)
+            self._reference = self.run()
             if not self._reference.noise and not self._reference.failure:
-                second = self.run(REFERENCE, variant=1)
+                second = self.run(variant=1)
                 for pair in zip(self._reference.states, second.states, strict=False):
                     self.masks.learn(*pair)
         return self._reference
@@ -170,42 +176,72 @@ class Engine:
         reference, began = self.reference, SYSTEM_CLOCK.now()
         scenario = self.scenario
         violations: list[Violation] = []
-        if plan.kind == TRANSITION:
-            steps = scenario.steps
-            run, violations = judge_transition(plan.arguments, reference, steps, self.masks, self._run_steps)
+        variation = VARIATIONS.get(plan.kind)
+        if variation is not None:
+            rehearsal = Rehearsal(
+                reference, scenario.steps, self.masks, self._rehearse, frozenset(scenario.lasting),
+                scenario.settle if isinstance(scenario.setup, OperatorCommand) else POLL_SECONDS, self._memo,
+            )  # fmt: skip
+            run, violations = variation.play(plan.arguments, rehearsal)
             reference = run  # with others than those of the scenario
         else:
-            run = reference if plan == REFERENCE else self.run(plan)
+            run = reference if plan == REFERENCE else self.run(perturbation_of(plan))
         is_prompt = plan.kind not in _DELAYING and not isinstance(scenario.setup, OperatorCommand)
-        judged = Judged(run, reference, self.masks, scenario.allow, plan.kind in _BLINDING, is_prompt)
-        violations = [*([] if TRANSITION in scenario.off else violations), *judge(judged, scenario.off)]
+        is_blind = plan.kind in _BLINDING
+        judged = Judged(run, reference, self.masks, scenario.allow, is_blind, is_prompt, frozenset(scenario.lasting))
+        off = {*scenario.off, *(variation.off if variation is not None else ())}
+        violations = [*(each for each in violations if each.oracle not in scenario.off), *judge(judged, off)]
+        violations = [each for each in violations if each.step is None or not self._heals(plan, each, judged)]
         return PlanResult(plan, tuple(violations), run, SYSTEM_CLOCK.now() - began)
 
-    def _run_steps(self, steps: Sequence[ScenarioStep], specs: Specs) -> ScenarioRun:
-        return self.run(REFERENCE, steps=steps, specs=specs)
+    def _heals(self, plan: Plan, violation: Violation, judged: Judged) -> bool:
+        """Return whether a state is right once an operator that polls, or waits for a time, has looked again."""
+        if isinstance(self.scenario.setup, OperatorCommand) or plan.kind in VARIATIONS:
+            return False
+        if not any(ORACLES[violation.oracle].check(replace(judged, is_prompt=False))):
+            return False  # an old time, which later writes hide
+        seconds = POLL_SECONDS if judged.is_blind else self.scenario.settle
+        steps = [*self.scenario.steps[: (violation.step or 0) + 1], advance(seconds)]
+        run, reference = self.run(perturbation_of(plan), steps=steps), self.run(steps=steps)
+        if len(run.states) < len(steps) or len(reference.states) < len(steps):
+            return False
+        for each in (run, reference):
+            each.states, each.outside, each.blind = each.states[-1:], each.outside[-1:], set()
+        later = replace(judged, run=run, reference=reference)
+        return not any(ORACLES[violation.oracle].check(later))
+
+    def _rehearse(
+        self,
+        steps: Sequence[ScenarioStep],
+        inputs: UserInputs = AS_WRITTEN,
+        perturbation: Perturbation | None = None,
+        /,
+    ) -> ScenarioRun:
+        return self.run(perturbation, steps=steps, inputs=inputs)
 
     def run(
         self,
-        plan: Plan,
+        perturbation: Perturbation | None = None,
         *,
         variant: int = 0,
         steps: Sequence[ScenarioStep] | None = None,
-        specs: Specs = NO_SPECS,
+        inputs: UserInputs = AS_WRITTEN,
     ) -> ScenarioRun:
-        """Run the scenario, or other steps, with a plan; objects in `specs` are created with that spec."""
+        """Run the scenario, or other steps and inputs, with a perturbation."""
         scenario = self.scenario
         steps = scenario.steps if steps is None else steps
         program = _program(scenario)
         run = ScenarioRun([step.name for step in steps], definitions=self._crds, examples=scenario.examples)
+        run.keys = self._keys
         if scenario.outside is not None:
             scenario.outside.reset()
         with program.log.installed(), _no_collection():
             world = World(
-                program, crds=self._crds, perturbation=perturbation_of(plan), settle=scenario.settle,
+                program, crds=self._crds, perturbation=perturbation, settle=scenario.settle,
                 variant=variant, on_change=lambda world, change: self._check(run, world, change),
             )  # fmt: skip
             try:
-                self._drive(world, run, steps, specs)
+                self._drive(world, run, steps, inputs)
             finally:
                 world.end()
         if world.not_served and not world.writes and not run.failure:
@@ -213,11 +249,16 @@ class Engine:
             run.failure = f"the operator writes nothing, and the server does not serve {missing}: add the CRD"
         run.bugs = program.log.bugs
         run.writes, run.frames, run.changes, run.trace = world.writes, world.frames, world.changes, world.trace
-        run.watched, run.noise, run.base_revision = world.watched, world.noise, world.base_revision
+        run.watched, run.read, run.noise, run.base_revision = (
+            world.watched,
+            world.read,
+            world.noise,
+            world.base_revision,
+        )
         return run
 
-    def _drive(self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep], specs: Specs) -> None:
-        user, perturbation = ScenarioUser(world, specs), world.perturbation
+    def _drive(self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep], inputs: UserInputs) -> None:
+        user, perturbation = ScenarioUser(world, inputs), world.perturbation
         world.start()
         world.drive()
         run.exit = _exit_of(world)

@@ -25,7 +25,7 @@ from clientgo.perturb.steps import ScenarioStep, advance, change, create, delete
 SETTLE_SECONDS = 3.0
 """Seconds, of real time, without a write after which an operator in another process is quiet."""
 
-_OPTIONS = ("ignore", "allow", "off", "examples", "name")
+_OPTIONS = ("ignore", "any_order", "allow", "lasting", "off", "examples", "name")
 
 
 def read_scenario(path: Path, command: OperatorCommand) -> Scenario:

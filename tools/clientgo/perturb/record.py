@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from clientgo.perturb.programs.gate import Frame, RequestTarget
-from clientgo.perturb.state import ClusterState, Object, ObjectChange
+from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef
 
 
 class OperatorWrite(NamedTuple):
@@ -42,6 +42,8 @@ class Violation(NamedTuple):
     oracle: str
     text: str
     details: tuple[str, ...] = ()
+    step: int | None = None
+    """Index of the step after which a state differs."""
 
     def __str__(self) -> str:
         return f"{self.oracle}: {self.text}"
@@ -64,6 +66,12 @@ class ScenarioRun:
     changes: list[ObjectChange] = field(default_factory=list)
     trace: list[TimelineEntry] = field(default_factory=list)
     watched: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
+    """Resources that the operator has read, by a watch or a request."""
+    remaining: frozenset[ObjectRef] = frozenset()
+    """Objects that stay after everything is deleted, also without a perturbation."""
+    keys: tuple[str, ...] = ()
+    """Keys of labels and annotations in the operator's code."""
     base_revision: int = 0
     noise: str = ""
     exit: str = ""

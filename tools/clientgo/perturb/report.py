@@ -36,7 +36,11 @@ def groups(results: Sequence[PlanResult]) -> list[list[PlanResult]]:
             first = result.findings[0]
             line = first.details[0] if first.details else first.text
             causes.setdefault((first.oracle, re.sub("[0-9]+", "#", line)), []).append(result)
-    return sorted((sorted(group, key=lambda r: len(str(r.plan))) for group in causes.values()), key=len, reverse=True)
+    return sorted(
+        (sorted(group, key=lambda r: (len(str(r.plan)), str(r.plan))) for group in causes.values()),
+        key=len,
+        reverse=True,
+    )
 
 
 def counted(number: int) -> str:
@@ -52,11 +56,11 @@ def summary(results: PerturbResults, *, command: str = "", timelines: bool = Tru
     if results.masks.lines():
         lines += ["", "Not compared, because it differs between two equal runs:"]
         lines += [f"  {line}" for line in results.masks.lines()]
-    failed, rate = len(results.failed), len(results) / max(results.seconds, 0.001)
+    failed, seconds = len(results.failed), results.seconds / max(len(results), 1)
     total = counted(len(results))
     verdict = f"{failed} of {total} failed" if failed else f"{total} passed"
     left_out = f", {counted(results.left_out)} not run" if results.left_out else ""
-    lines += ["", f"{verdict} in {results.seconds:.1f} s ({rate:.0f} a second){left_out}"]
+    lines += ["", f"{verdict} in {results.seconds:.1f} s ({seconds:.2f} s each){left_out}"]
     return "\n".join(lines).lstrip("\n")
 
 
@@ -64,8 +68,10 @@ def _cause(results: PerturbResults, group: list[PlanResult], command: str, *, ti
     shortest, findings = group[0], group[0].findings
     lines = [f"  {shortest.plan}: {explanation(shortest)}"]
     for finding in findings:
-        lines.append(f"  {finding.oracle} ({ORACLES[finding.oracle].explanation})" if finding.oracle in ORACLES else "")
+        oracle = ORACLES.get(finding.oracle)
+        lines.append(f"  {finding.oracle} ({oracle.explanation})" if oracle is not None else "")
         lines.append(f"    {finding.text}")
+        lines += [f"    No bug if {oracle.none_if}"] if oracle is not None else []
         lines += [f"      {line}" for line in finding.details]
     if timelines:
         lines += ["  Timeline:", *(f"    {line}" for line in timeline(shortest.run))]

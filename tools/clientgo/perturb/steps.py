@@ -8,7 +8,6 @@ Objects are instances of API kinds, or dicts with apiVersion, kind and metadata.
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from clientgo.meta.codec import to_dict
@@ -18,19 +17,31 @@ from clientgo.perturb.world import World
 
 MERGE = "application/merge-patch+json"
 
-Specs = Mapping[ObjectRef, Any]
-"""Specs that replace those of the objects that a user creates."""
 
-NO_SPECS: Specs = MappingProxyType({})
+@dataclass(frozen=True)
+class UserInputs:
+    """Deviations from what the steps create: other contents of objects, and objects that are created later.
+
+    A content has the fields that replace those of the object, and the labels and annotations. An object in `late` is
+    created when a step first changes or reads it, or by `ScenarioUser.create_late`.
+    """
+
+    contents: Mapping[ObjectRef, Object] = field(default_factory=dict)
+    late: frozenset[ObjectRef] = frozenset()
+
+
+AS_WRITTEN = UserInputs()
+"""Inputs of a scenario as it is written."""
 
 
 class ScenarioUser:
     """The user of the cluster in a step: creates, changes and deletes objects, and lets time pass."""
 
-    def __init__(self, world: World, specs: Specs = NO_SPECS) -> None:
-        """Create objects in `specs` with that spec."""
+    def __init__(self, world: World, inputs: UserInputs = AS_WRITTEN) -> None:
+        """Create a user who creates objects as `inputs` say."""
         self._world = world
-        self._specs = specs
+        self._inputs = inputs
+        self._late: dict[ObjectRef, Object] = {}
         self._plurals: dict[str, dict[str, tuple[str, bool]]] = {}
 
     def __repr__(self) -> str:
@@ -44,11 +55,20 @@ class ScenarioUser:
     def create(self, obj: object) -> Object:
         """Create an object and return it."""
         document = as_dict(obj)
-        subject = target_of(self._path(document))
+        subject = target_of(self._url(document))
         ref = ObjectRef(subject.resource, subject.namespace, subject.name)
-        if ref in self._specs:
-            document["spec"] = self._specs[ref]
-        return self._world.request("POST", self._path(document, named=False), document)
+        if ref in self._inputs.contents:
+            document = with_content(document, self._inputs.contents[ref])
+        if ref in self._inputs.late:
+            self._late[ref] = document
+            return document
+        return self._world.request("POST", self._url(document, named=False), document)
+
+    def create_late(self) -> None:
+        """Create the objects that steps were to create, and that are created later."""
+        while self._late:
+            document = self._late.pop(min(self._late))
+            self._world.request("POST", self._url(document, named=False), document)
 
     def change(self, obj: object, patch: Mapping[str, Any], *, subresource: str = "") -> Object:
         """Apply a JSON merge patch to an object, or to a subresource such as `status`."""
@@ -78,7 +98,14 @@ class ScenarioUser:
         """Let `seconds` pass; the operator runs meanwhile."""
         self._world.advance(seconds)
 
-    def _path(self, document: Object, *, named: bool = True) -> str:
+    def _path(self, document: Object) -> str:
+        url = self._url(document)
+        late = self._late.pop(ObjectRef(*target_of(url)[:3]), None)
+        if late is not None:
+            self._world.request("POST", self._url(late, named=False), late)
+        return url
+
+    def _url(self, document: Object, *, named: bool = True) -> str:
         version, kind = str(document["apiVersion"]), str(document["kind"])
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
         if version not in self._plurals:
@@ -146,6 +173,16 @@ def call(function: Callable[[ScenarioUser], object], name: str = "") -> Scenario
 def as_dict(obj: object) -> Object:
     """Return the JSON form of an object, a copy."""
     return copy.deepcopy(dict(obj)) if isinstance(obj, Mapping) else to_dict(obj)
+
+
+def with_content(document: Object, content: Object) -> Object:
+    """Return an object with other fields, labels and annotations; those of the content replace all."""
+    metadata = {**document["metadata"], **content.get("metadata", {})}
+    metadata = {key: value for key, value in metadata.items() if value != {} or key not in _REPLACED_METADATA}
+    return {**document, **content, "metadata": metadata}
+
+
+_REPLACED_METADATA = ("labels", "annotations")
 
 
 def _each(verb: str, objects: tuple[object, ...], act: Callable[[ScenarioUser, object], object]) -> ScenarioStep:

@@ -4,134 +4,172 @@ A controller must reach the state that it would have reached if the changed reso
 cluster, and the first state again after the change is undone. What a resource's history leaves behind, shows here.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from clientgo.perturb.compare import Masks, diff_lines, normalized
+from clientgo.perturb.compare import StateDifference
+from clientgo.perturb.kinds.rehearsal import (
+    Moment,
+    Rehearsal,
+    Verdict,
+    ended_early,
+    holds_on,
+    not_applicable,
+    short_name,
+)
+from clientgo.perturb.kinds.userobjects import UserObject, create_all, custom_objects, is_timed, set_spec, user_objects
 from clientgo.perturb.record import ScenarioRun, Violation
-from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef
-from clientgo.perturb.steps import ScenarioStep, ScenarioUser, Specs
-from clientgo.perturb.values import Alternative, Schema, alternatives, pairs
+from clientgo.perturb.state import ObjectRef
+from clientgo.perturb.steps import ScenarioStep, UserInputs
+from clientgo.perturb.values import Alternative, alternatives, pairs
 
-_HISTORY = frozenset(("replicasets.apps", "controllerrevisions.apps"))
-_REVISION = "deployment.kubernetes.io/revision"
+AT_END = "end"
+"""Argument of a transition after the last step, in place of the creation's step."""
 
-RunSteps = Callable[[Sequence[ScenarioStep], Specs], ScenarioRun]
-"""Runs steps, in which the objects of these names are created with other specs."""
+
+class TransitionTarget(NamedTuple):
+    """Custom resource in its state after a step, and what it may be changed to."""
+
+    step: int
+    user_object: UserObject
+    alternatives: list[Alternative]
+
+    @property
+    def ref(self) -> ObjectRef:
+        """Name of the resource."""
+        return self.user_object.ref
 
 
 def derive_transitions(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
-    """Yield the arguments of the plans: resource, name, and label of the change."""
-    for change in _created(run):
-        name = f"{change.ref.namespace}/{change.ref.name}" if change.ref.namespace else change.ref.name
-        for alternative in _alternatives(run, change):
-            yield change.ref.resource, name, alternative.label
+    """Yield the arguments of the plans: resource, name, label of the change, and whether it is at the end."""
+    ends = [(target, alternative) for target in _at_end(run) for alternative in target.alternatives]
+    for target, alternative in sorted(ends, key=lambda pair: "@" not in pair[1].label):
+        yield target.ref.resource, short_name(target.ref), alternative.label, AT_END
+    for target in after_creation(run):
+        for alternative in target.alternatives:
+            yield target.ref.resource, short_name(target.ref), alternative.label
 
 
-def judge_transition(
-    arguments: tuple[str, ...], reference: ScenarioRun, steps: Sequence[ScenarioStep], masks: Masks, run_steps: RunSteps
-) -> tuple[ScenarioRun, list[Violation]]:
-    """Change a resource and change it back; return the run, and where it differs from runs without a history.
+def judge_transition(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
+    """Change a resource and change it back; compare with runs without a history.
 
     Raises:
         ValueError: there is no such change.
     """
-    change, alternative = _find(reference, arguments)
-    prefix, created = steps[: change.step + 1], change.new or {}
-    run = run_steps([*prefix, _set_spec(created, alternative), _set_back(created)], {})
-    if run.failure or run.noise or len(run.states) < len(run.steps):
-        run.failure = ""  # a change that the server rejects is not one
-        return run, []
-    fresh = run_steps(prefix, {change.ref: alternative.spec})
-    violations: list[Violation] = []
-    if fresh.noise:
-        violations.append(Violation("quiet", f"created with {alternative.text}: {fresh.noise}"))
-    elif not fresh.failure and len(fresh.states) == len(prefix):
-        violations += _compared(f"after {alternative.text}", "as created", fresh.states[-1], run.states[-2], masks)
-    before = reference.states[change.step]
-    violations += _compared(f"after {alternative.text} and back", "as before", before, run.states[-1], masks)
+    is_end = arguments[3:] == (AT_END,)
+    targets = _at_end(rehearsal.reference) if is_end else after_creation(rehearsal.reference)
+    target, alternative = find(targets, arguments)
+    prefix, ref = rehearsal.steps[: target.step + 1], target.ref
+    content = target.user_object.content
+    forth = set_spec(content, alternative.spec, f"change {alternative.text}")
+    back = set_spec(content, content["spec"], "change it back")
+    run = rehearsal.run([*prefix, forth, back])
+    if ended_early(run):
+        return not_applicable(run)
+
+    def fresh(*more: ScenarioStep) -> ScenarioRun | None:
+        if not is_end:
+            return rehearsal.run([*prefix, *more], UserInputs({ref: {"spec": alternative.spec}}))
+        if is_timed(rehearsal.reference):
+            return None
+        objects = {each.ref: each.content for each in user_objects(rehearsal.reference).values()}
+        return rehearsal.run([*create_all({**objects, ref: {**content, "spec": alternative.spec}}), *more])
+
+    created, violations, count = fresh(), list[Violation](), len(prefix)
+    if created is not None and created.noise:
+        violations.append(Violation("quiet", f"created with {alternative.text}: {created.noise}"))
+    elif created is not None and not ended_early(created):
+        expected = created
+
+        def created_again() -> tuple[Moment, Moment] | None:
+            later, other = (
+                rehearsal.run([*prefix, forth, back, forth, rehearsal.patience()]),
+                fresh(rehearsal.patience()) or expected,
+            )
+            return None if ended_early(later) or ended_early(other) else (Moment(other, -1), Moment(later, -1))
+
+        text = f"after {alternative.text} the state is not as created"
+        moments = Moment(rehearsal.reference, target.step), Moment(created, -1), Moment(run, count)
+        if _is_scalar(content["spec"], alternative.spec) and holds_on(*moments, ref, rehearsal.masks):
+            return run, []
+        usual = _usual(rehearsal) if is_end else []
+        violations += rehearsal.compare(
+            "transition", text, Moment(created, -1), Moment(run, count), created_again, usual=usual
+        )
+    text = f"after {alternative.text} and back the state is not as before"
+    before = Moment(rehearsal.reference, target.step)
+    violations += rehearsal.compare(
+        "transition", text, before, Moment(run, count + 1), lambda: _back_again(rehearsal, prefix, forth, back)
+    )
     return run, violations
 
 
-def _compared(
-    when: str, expectation: str, expected: ClusterState, actual: ClusterState, masks: Masks
-) -> Iterator[Violation]:
-    lines = diff_lines(_without_history(normalized(expected, masks)), _without_history(normalized(actual, masks)))
-    if lines:
-        yield Violation("transition", f"{when} the state is not {expectation}: {lines[0].strip()}", tuple(lines[:40]))
+def _usual(rehearsal: Rehearsal) -> list[StateDifference]:
+    """Return what the scenario's history leaves at its end, such as counts of its changes."""
+    objects = {each.ref: each.content for each in user_objects(rehearsal.reference).values()}
+    world = rehearsal.remembered("world", lambda: rehearsal.run(create_all(objects)))
+    return [] if ended_early(world) else rehearsal.differences(Moment(world, -1), Moment(rehearsal.reference, -1))
 
 
-def _without_history(state: Mapping[ObjectRef, Any]) -> dict[ObjectRef, Any]:
-    """Return the objects without what the server's controllers record about earlier states."""
-    results = {}
-    for ref, obj in state.items():
-        if ref.resource in _HISTORY:
-            continue
-        if ref.resource.endswith((".apps", ".batch")):
-            metadata = dict(obj["metadata"])
-            metadata["annotations"] = {k: v for k, v in (metadata.get("annotations") or {}).items() if k != _REVISION}
-            status = {k: v for k, v in (obj.get("status") or {}).items() if k != "conditions"}
-            obj = {**obj, "metadata": metadata, "status": status}
-        results[ref] = obj
-    return results
+def _is_scalar(before: Any, after: Any) -> bool:
+    """Return whether texts or numbers are changed to other ones, such as names of what does not exist."""
+    fields = [(before.get(name), after.get(name)) for name in {**before, **after}]
+    values = [value for pair in fields if pair[0] != pair[1] for value in pair]
+    return all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)
 
 
-def _created(run: ScenarioRun) -> Iterator[ObjectChange]:
-    """Yield the first creation of each custom resource by the user."""
-    served, names = _schemas(run.definitions), set()
-    for change in run.changes:
-        is_creation = change.kind == "ADDED" and change.actor == "user" and change.step >= 0
-        if is_creation and change.ref not in names and (change.ref.resource, _version(change)) in served:
-            names.add(change.ref)
-            yield change
+def _back_again(
+    rehearsal: Rehearsal, prefix: Sequence[ScenarioStep], forth: ScenarioStep, back: ScenarioStep
+) -> tuple[Moment, Moment] | None:
+    before = rehearsal.run([*prefix, rehearsal.patience()])
+    later = rehearsal.run([*prefix, forth, back, forth, back, rehearsal.patience()])
+    return None if ended_early(before) or ended_early(later) else (Moment(before, -1), Moment(later, -1))
 
 
-def _alternatives(run: ScenarioRun, change: ObjectChange) -> list[Alternative]:
-    schema = _schemas(run.definitions)[change.ref.resource, _version(change)]
-    spec = (change.new or {}).get("spec")
-    if not isinstance(spec, dict):
-        return []
-    single = alternatives(schema, spec, run.examples)
-    return [*single, *pairs(single, spec)]
+def after_creation(run: ScenarioRun) -> Iterator[TransitionTarget]:
+    """Yield the custom resources of the user, as created, with the changes of a field or two."""
+    for number in range(len(run.states)):
+        for user_object, schema in custom_objects(run, user_objects(run, number)):
+            spec = user_object.content.get("spec")
+            if user_object.creation.step == number and _is_first(run, user_object) and isinstance(spec, dict):
+                single = alternatives(schema, spec, run.examples)
+                yield TransitionTarget(number, user_object, [*single, *pairs(single, spec)])
 
 
-def _find(run: ScenarioRun, arguments: tuple[str, ...]) -> tuple[ObjectChange, Alternative]:
+def _is_first(run: ScenarioRun, user_object: UserObject) -> bool:
+    """Return whether an object has not been created before."""
+    changes = (change for change in run.changes if change.ref == user_object.ref and change.kind == "ADDED")
+    return next(changes).step == user_object.creation.step
+
+
+def _at_end(run: ScenarioRun) -> Iterator[TransitionTarget]:
+    """Yield the custom resources at the end, with their earlier specs and one change of each field."""
+    last = len(run.states) - 1
+    for user_object, schema in custom_objects(run, user_objects(run)):
+        spec = user_object.content.get("spec")
+        if user_object.creation.step < last and isinstance(spec, dict):
+            yield TransitionTarget(
+                last, user_object, [*_earlier(user_object, spec), *_firsts(alternatives(schema, spec, {}))]
+            )
+
+
+def _earlier(user_object: UserObject, spec: Any) -> Iterator[Alternative]:
+    for step, earlier in user_object.specs.items():
+        if earlier != spec:
+            yield Alternative(f"spec@{step + 1}", f"spec as in step {step + 1}", earlier)
+
+
+def _firsts(single: Sequence[Alternative]) -> Iterator[Alternative]:
+    fields = {alternative.label.partition("#")[0]: alternative for alternative in reversed(single)}
+    yield from reversed(fields.values())
+
+
+def find(targets: Iterator[TransitionTarget], arguments: tuple[str, ...]) -> tuple[TransitionTarget, Alternative]:
+    """Return the target and change that a plan's arguments name; ValueError if there are none."""
     resource, name, label = (*arguments, "", "", "")[:3]
-    for change in _created(run):
-        if change.ref.resource == resource and name in (change.ref.name, f"{change.ref.namespace}/{change.ref.name}"):
-            for alternative in _alternatives(run, change):
+    for target in targets:
+        if target.ref.resource == resource and name in (target.ref.name, short_name(target.ref)):
+            for alternative in target.alternatives:
                 if alternative.label == label:
-                    return change, alternative
-    raise ValueError(f"transition {':'.join(arguments)} not found: the resource or its schema has changed")
-
-
-def _schemas(definitions: Sequence[Object]) -> dict[tuple[str, str], Schema]:
-    """Return the schema of the spec by resource and apiVersion."""
-    results: dict[tuple[str, str], Schema] = {}
-    for definition in definitions:
-        spec = definition["spec"]
-        for version in spec["versions"]:
-            schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-            resource, api_version = f"{spec['names']['plural']}.{spec['group']}", f"{spec['group']}/{version['name']}"
-            results[resource, api_version] = (schema.get("properties") or {}).get("spec") or {}
-    return results
-
-
-def _version(change: ObjectChange) -> str:
-    return str((change.new or {}).get("apiVersion", ""))
-
-
-def _set_spec(created: Object, alternative: Alternative) -> ScenarioStep:
-    def act(user: ScenarioUser) -> None:
-        user.replace({**_named(created), "spec": alternative.spec})
-
-    return ScenarioStep(f"change {alternative.text}", act)
-
-
-def _set_back(created: Object) -> ScenarioStep:
-    return ScenarioStep("change it back", lambda user: user.replace({**_named(created), "spec": created["spec"]}))
-
-
-def _named(created: Object) -> Object:
-    metadata = {key: created["metadata"][key] for key in ("name", "namespace") if key in created["metadata"]}
-    return {"apiVersion": created["apiVersion"], "kind": created["kind"], "metadata": metadata}
+                    return target, alternative
+    raise ValueError(f"change {':'.join(arguments)} not found: the resource or its schema has changed")

@@ -32,6 +32,49 @@ def alternatives(schema: Schema, spec: Any, examples: Mapping[str, Sequence[Any]
     return results
 
 
+def refusable(schema: Schema, spec: Any) -> list[Alternative]:
+    """Return the spec with each field changed to a value that its schema admits, and few fields of children do."""
+    results: list[Alternative] = []
+    for path, value, field in _leaves(schema, spec, ()):
+        refused = _refused(field, value, path[-1])
+        if refused is not None and len(results) < MAX_REFUSED:
+            changed = _replaced(copy.deepcopy(spec), path, refused)
+            results.append(Alternative(f"{'.'.join(path)}#1", f"{'.'.join(path)} = {_text(refused)}", changed))
+    return results
+
+
+MAX_REFUSED = 8
+"""Fields of a resource that are changed to values that the server may refuse."""
+
+REFUSED_TEXT, REFUSED_PORT = "Not valid!", 70_000
+
+
+def _refused(schema: Schema, value: Any, name: str) -> Any:
+    if isinstance(value, bool) or (
+        any(name in schema for name in ("enum", "pattern", "format")) and isinstance(value, str)
+    ):
+        return None
+    if isinstance(value, str):
+        is_short = schema.get("maxLength", len(REFUSED_TEXT)) < len(REFUSED_TEXT)
+        return None if is_short or "x-kubernetes-validations" in schema else REFUSED_TEXT
+    if isinstance(value, int):
+        if "port" in name.lower() and schema.get("maximum", REFUSED_PORT) >= REFUSED_PORT:
+            return REFUSED_PORT
+        return -1 if schema.get("minimum", -1) <= -1 else None
+    return None
+
+
+def _leaves(schema: Schema, value: Any, path: ValuePath) -> Iterator[tuple[ValuePath, Any, Schema]]:
+    """Yield the path, value and schema of each field that is a text or a number; absent ones have a sample."""
+    if isinstance(value, dict) and len(path) <= MAX_DEPTH:
+        fields, extra = schema.get("properties") or {}, schema.get("additionalProperties")
+        for name in {**fields, **value}:
+            field = fields.get(name, extra if isinstance(extra, dict) else {})
+            yield from _leaves(field, value[name] if name in value else sample(field), (*path, name))
+    elif isinstance(value, str | int):
+        yield path, value, schema
+
+
 def pairs(single: Sequence[Alternative], spec: Any) -> Iterator[Alternative]:
     """Yield the changes of two top-level fields at once: the first value of each."""
     firsts: dict[str, Alternative] = {}
@@ -104,7 +147,10 @@ def _list_changes(schema: Schema, value: list[Any], path: ValuePath) -> Iterator
     items = schema.get("items") or {}
     if value:
         yield path, value[:-1]
-        yield path, [*value, _other_item(items, value[-1], schema.get("x-kubernetes-list-map-keys") or ())]
+        other = _other_item(items, value[-1], schema.get("x-kubernetes-list-map-keys") or ())
+        yield path, [*value, other]
+        yield path, [other, *value]
+        yield from ((path, twice) for twice in _twice(schema, value))
     else:
         yield path, [sample(items)]
     if len(value) > 1:
@@ -113,6 +159,13 @@ def _list_changes(schema: Schema, value: list[Any], path: ValuePath) -> Iterator
     for index, item in enumerate(value[:2]):
         for inner, changed in _changes(items, item, (), required=True):
             yield path, [*value[:index], _replaced(copy.deepcopy(item), inner, changed), *value[index + 1 :]]
+
+
+def _twice(schema: Schema, value: list[Any]) -> Iterator[list[Any]]:
+    """Yield the list with an item twice, if its schema admits that."""
+    is_list = schema.get("x-kubernetes-list-type", "atomic") == "atomic" and not schema.get("uniqueItems")
+    if is_list and len(value) < schema.get("maxItems", len(value) + 1) and not isinstance(value[0], dict):
+        yield [*value, value[0]]
 
 
 def _other_item(schema: Schema, item: Any, keys: Sequence[str]) -> Any:
@@ -138,7 +191,15 @@ def _optional_sample(schema: Schema) -> Any:
     kind = schema.get("type")
     if value == {} and isinstance(schema.get("additionalProperties"), dict):
         return {"added": sample(schema["additionalProperties"])}
-    return [sample(schema.get("items") or {})] if kind == "array" and not value else value
+    if kind == "array" and not value:
+        item = sample(schema.get("items") or {})
+        return [_other_item(schema.get("items") or {}, item, ()), item] if _admits_two(schema) else [item]
+    return value
+
+
+def _admits_two(schema: Schema) -> bool:
+    items = schema.get("items") or {}
+    return int(schema.get("maxItems", 2)) > 1 and items.get("type") == "string" and "enum" not in items
 
 
 def _from_examples(examples: Mapping[str, Sequence[Any]]) -> Iterator[tuple[ValuePath, Any]]:

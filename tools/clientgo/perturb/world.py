@@ -50,6 +50,10 @@ class Perturbation:
         """Return what happens to a write: "" to answer it, or one of `FAULTS`, a crash or a change of the leader."""
         return ""
 
+    def admit(self, world: "World", outgoing: Outgoing) -> bytes:
+        """Return the body of a write as the server stores it, such as after an admission webhook."""
+        return outgoing.body
+
     def written(self, world: "World") -> None:
         """React to a write that has changed something."""
 
@@ -105,7 +109,7 @@ class World:
         self.changes: list[ObjectChange] = []
         self.noise, self._actor = "", "server"
         self.not_served: dict[str, None] = {}  # resources that the operator asked for in vain
-        self.watched: set[str] = set()
+        self.watched, self.read = set[str](), set[str]()
         self._program, self._restart = program, False
         self._generated, self._deletes_many = variant * 4_321, False
         self._objects: dict[ObjectRef, Object] = {}
@@ -309,6 +313,7 @@ class World:
 
     def _pass_on(self, outgoing: Outgoing, *, elects: bool) -> HTTPReply:
         target, subject = outgoing.target, outgoing.subject
+        self.read.add(subject.resource)
         is_cached = not subject.name and "resourceVersion=0" in target
         revision = self.perturbation.list_revision(self, subject) if is_cached else None
         if revision is not None:
@@ -341,9 +346,12 @@ class World:
             return
         revision, earlier = self.server.revision, len(self.changes)
         self._actor, self._deletes_many = "operator", outgoing.method == "DELETE" and not outgoing.subject.name
+        outgoing.body = self.perturbation.admit(self, outgoing)
         reply, result = send(self.server, operator, outgoing, self._generated + number)
         self._actor = "server"
-        renews = only_renew(self.changes[earlier:])
+        is_same = self.server.revision == revision and reply.status < 300
+        renews = is_same or only_renew(self.changes[earlier:])
+        self._step_writes += is_same
         self._count(number, outgoing, reply, injected=False, renews=renews)
         if self.server.revision != revision and not renews:
             self.perturbation.written(self)

@@ -1,0 +1,241 @@
+"""Changes of the user's objects: of labels and annotations, and to values that the server rejects in a child."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from clientgo.perturb.compare import normalized_object
+from clientgo.perturb.kinds.rehearsal import (
+    Moment,
+    Rehearsal,
+    Verdict,
+    ended_early,
+    is_left_alone,
+    not_applicable,
+    refused,
+    short_name,
+)
+from clientgo.perturb.kinds.userobjects import UserObject, merge, schemas, set_spec, user_objects
+from clientgo.perturb.record import ScenarioRun, Violation
+from clientgo.perturb.state import ClusterState, Object, ObjectRef
+from clientgo.perturb.steps import ScenarioStep, UserInputs
+from clientgo.perturb.transitions import TransitionTarget, after_creation
+from clientgo.perturb.values import Alternative, refusable
+
+NEW_VALUES = ("true", "2")
+"""Values of labels and annotations that the user's objects do not have yet."""
+
+_LONGEST_LABEL = 63
+
+
+class MetadataChange(NamedTuple):
+    """Change of a label or annotation; the value None removes it."""
+
+    label: str
+    fields: tuple[str, ...]
+    key: str
+    value: str | None
+
+    @property
+    def text(self) -> str:
+        """What the change is, for people."""
+        return f"{' and '.join(self.fields)} {self.key} = {self.value or 'absent'!r}"
+
+    def applied(self, content: Object) -> dict[str, Any]:
+        """Return the changed labels and annotations of an object."""
+        results: dict[str, Any] = {}
+        for name in self.fields:
+            values = {key: value for key, value in (content["metadata"].get(name) or {}).items() if key != self.key}
+            results[name] = values if self.value is None else {**values, self.key: self.value}
+        return results
+
+
+def derive_metadata(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+    """Yield the arguments of the plans: resource, name, and label of the change."""
+    for user_object in _watched(run):
+        for change in _metadata_changes(run, user_object):
+            yield user_object.ref.resource, short_name(user_object.ref), change.label
+
+
+def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
+    """Change a label or an annotation of an object; compare with one that was created so.
+
+    Raises:
+        ValueError: there is no such change.
+    """
+    user_object, change = _find_metadata(rehearsal.reference, arguments)
+    content, ref = user_object.content, user_object.ref
+    metadata = change.applied(content)
+    patch = {"metadata": {name: {change.key: change.value} for name in change.fields}}
+    step = merge(content, patch, f"change {change.text}")
+    run = rehearsal.run([*rehearsal.steps, step])
+    if ended_early(run) or run.bugs or refused(run, len(run.states) - 1):
+        return not_applicable(run)  # the operator does not understand the value
+
+    def fresh(*more: ScenarioStep) -> ScenarioRun:
+        inputs = UserInputs({ref: {"metadata": {**content["metadata"], **metadata}}})
+        return rehearsal.run([*rehearsal.steps, *more], inputs)
+
+    created = fresh()
+    if ended_early(created) or created.bugs or (is_left_alone(created) and not is_left_alone(rehearsal.reference)):
+        return run, []  # a mark by which the operator leaves the object alone
+
+    def again() -> tuple[Moment, Moment]:
+        back = merge(content, _undone(content, change), "change it back")
+        later = rehearsal.run([*rehearsal.steps, step, back, step, rehearsal.patience()])
+        return Moment(fresh(rehearsal.patience()), -1), Moment(later, -1)
+
+    text = f"after {change.text} the state is not as created"
+    return run, [*rehearsal.compare("transition", text, Moment(created, -1), Moment(run, -1), again)]
+
+
+def _undone(content: Object, change: MetadataChange) -> Object:
+    before = {name: (content["metadata"].get(name) or {}).get(change.key) for name in change.fields}
+    return {"metadata": {name: {change.key: value} for name, value in before.items()}}
+
+
+def _watched(run: ScenarioRun) -> Iterator[UserObject]:
+    """Yield the objects that exist at the end, which the operator reads, and whose metadata no step changes."""
+    for user_object in user_objects(run).values():
+        if user_object.ref.resource in run.read and not _has_metadata_changes(run, user_object):
+            yield user_object
+
+
+def _has_metadata_changes(run: ScenarioRun, user_object: UserObject) -> bool:
+    before = (user_object.creation.new or {}).get("metadata", {})
+    after = user_object.content["metadata"]
+    return any((before.get(name) or {}) != (after.get(name) or {}) for name in ("labels", "annotations"))
+
+
+def _metadata_changes(run: ScenarioRun, user_object: UserObject) -> Iterator[MetadataChange]:
+    metadata = user_object.content["metadata"]
+    existing: set[str] = set()
+    for name in ("labels", "annotations"):
+        for key, value in (metadata.get(name) or {}).items():
+            existing.add(key)
+            yield MetadataChange(f"{name}.{key}#1", (name,), key, _other(value))
+            yield MetadataChange(f"{name}.{key}#2", (name,), key, None)
+    if (user_object.ref.resource, str(user_object.content["apiVersion"])) not in schemas(run):
+        return  # the operator's keys are for its own kinds, unless an object has one
+    for key in run.keys:
+        if key not in existing | _of_operator(run):
+            for number, value in enumerate(NEW_VALUES, 1):
+                yield MetadataChange(f"metadata.{key}#{number}", ("labels", "annotations"), key, value)
+
+
+def _of_operator(run: ScenarioRun) -> set[str]:
+    """Return the keys, and finalizers, that the operator writes itself."""
+    results: set[str] = set()
+    for change in run.changes:
+        if change.actor == "operator" and change.new is not None:
+            metadata = change.new["metadata"]
+            before = (change.old or {}).get("metadata", {})
+            for name in ("labels", "annotations"):
+                results |= (metadata.get(name) or {}).keys() - (before.get(name) or {}).keys()
+            results |= set(metadata.get("finalizers") or ())
+    return results
+
+
+def _other(value: str) -> str:
+    if value in ("true", "false"):
+        return "false" if value == "true" else "true"
+    return str(int(value) + 1) if value.isdigit() else f"{value}-b"[-_LONGEST_LABEL:]
+
+
+def _find_metadata(run: ScenarioRun, arguments: tuple[str, ...]) -> tuple[UserObject, MetadataChange]:
+    for user_object in _watched(run):
+        for change in _metadata_changes(run, user_object):
+            if (user_object.ref.resource, short_name(user_object.ref), change.label) == arguments:
+                return user_object, change
+    raise ValueError(f"change {':'.join(arguments)} not found: the objects of the scenario have changed")
+
+
+def derive_refused(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+    """Yield the arguments of the plans: resource, name, and label of the change."""
+    for target in after_creation(run):
+        for alternative in _refusable(run, target):
+            yield target.ref.resource, short_name(target.ref), alternative.label
+
+
+def judge_refused(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
+    """Change a field to a value that the schema admits and a child cannot have, and back.
+
+    Raises:
+        ValueError: there is no such change.
+    """
+    target, alternative = _find_refusable(rehearsal.reference, arguments)
+    prefix, content = rehearsal.steps[: target.step + 1], target.user_object.content
+    forth = set_spec(content, alternative.spec, f"change {alternative.text}")
+    back = set_spec(content, content["spec"], "change it back")
+    run = rehearsal.run([*prefix, forth, back])
+    if ended_early(run) or run.bugs or not (writes := refused(run, len(prefix))):
+        return not_applicable(run)
+    violations = [] if not _claims(run, target, alternative, rehearsal) else [
+        Violation("status", f"after {alternative.text} the server rejects {writes[0]}, and {target.ref} has the status "
+                  "that it has after a valid value")
+    ]  # fmt: skip
+
+    def again() -> tuple[Moment, Moment]:
+        before = rehearsal.run([*prefix, rehearsal.patience()])
+        return Moment(before, -1), Moment(rehearsal.run([*prefix, forth, back, forth, back, rehearsal.patience()]), -1)
+
+    text = f"after {alternative.text}, which the server rejects, and back the state is not as before"
+    before = Moment(rehearsal.reference, target.step)
+    return run, [*violations, *rehearsal.compare("transition", text, before, Moment(run, -1), again, counts=True)]
+
+
+def _claims(run: ScenarioRun, target: TransitionTarget, alternative: Alternative, rehearsal: Rehearsal) -> bool:
+    """Return whether the operator has written the status of an accepted value."""
+    step, ref = target.step + 1, target.ref
+    wrote = any(
+        change.step == step
+        and change.ref == ref
+        and change.actor == "operator"
+        and (change.old or {}).get("status") != (change.new or {}).get("status")
+        for change in run.changes
+    )
+    valid, invalid = _changed_values(target.user_object.content["spec"], alternative.spec)
+    before = _status(rehearsal, run.states[step - 1], ref, valid)
+    after = _status(rehearsal, run.states[step], ref, invalid)
+    return wrote and after is not None and before == after
+
+
+def _status(rehearsal: Rehearsal, state: ClusterState, ref: ObjectRef, value: Any) -> str | None:
+    """Return the status as text, in which `(value)` stands for a value of the spec."""
+    status = normalized_object(state, ref, rehearsal.masks).get("status") if ref in state else None
+    if not status:
+        return None
+    return json.dumps(_redacted(status, value), sort_keys=True)
+
+
+def _redacted(status: Any, value: Any) -> Any:
+    if isinstance(status, dict):
+        return {key: _redacted(member, value) for key, member in status.items()}
+    if isinstance(status, list):
+        return [_redacted(member, value) for member in status]
+    if status == value:
+        return "(value)"
+    return status.replace(str(value), "(value)") if isinstance(status, str) and len(str(value)) > 1 else status
+
+
+def _changed_values(before: Any, after: Any) -> tuple[Any, Any]:
+    """Return the first values in which two specs differ."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in {**before, **after}:
+            if before.get(key) != after.get(key):
+                return _changed_values(before.get(key), after.get(key))
+    return before, after
+
+
+def _refusable(run: ScenarioRun, target: TransitionTarget) -> list[Alternative]:
+    user_object = target.user_object
+    schema = schemas(run)[user_object.ref.resource, str(user_object.content["apiVersion"])]
+    return refusable(schema, user_object.content["spec"])
+
+
+def _find_refusable(run: ScenarioRun, arguments: tuple[str, ...]) -> tuple[TransitionTarget, Alternative]:
+    for target in after_creation(run):
+        for alternative in _refusable(run, target):
+            if (target.ref.resource, short_name(target.ref), alternative.label) == arguments:
+                return target, alternative
+    raise ValueError(f"change {':'.join(arguments)} not found: the resource or its schema has changed")

@@ -1,0 +1,190 @@
+"""Objects that a custom resource depends on, changed, deleted or late, and objects of others under a child's name."""
+
+import base64
+from collections.abc import Iterator
+
+from clientgo.perturb.kinds.rehearsal import (
+    Moment,
+    Rehearsal,
+    Verdict,
+    ended_early,
+    identified,
+    is_left_alone,
+    not_applicable,
+    refused,
+    short_name,
+)
+from clientgo.perturb.kinds.userobjects import UserObject, custom_objects, merge, user_objects
+from clientgo.perturb.record import ScenarioRun, Violation
+from clientgo.perturb.state import Object, ObjectRef, owner_uids
+from clientgo.perturb.steps import ScenarioStep, ScenarioUser, UserInputs
+
+LATE, DELETED = "late", "deleted"
+MAX_KEYS = 4
+"""Keys of a ConfigMap or Secret that are changed."""
+
+MAX_FOREIGN = 4
+"""Children whose names are in use."""
+
+_WITH_DATA = ("configmaps", "secrets")
+_OTHER_OWNER = "someone-else"
+
+
+def derive_dependencies(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+    """Yield the arguments of the plans: resource, name, and what happens to the object."""
+    customs = {each.ref.resource for each, _ in custom_objects(run, user_objects(run))}
+    for user_object in user_objects(run).values():
+        ref = user_object.ref
+        if ref.resource not in run.read:
+            continue
+        kinds = customs - {ref.resource}
+        if kinds and user_object.creation.step >= 0:
+            yield ref.resource, short_name(ref), LATE
+        if kinds and ref.resource not in customs:
+            yield ref.resource, short_name(ref), DELETED
+            for key in _data(user_object)[:MAX_KEYS]:
+                yield ref.resource, short_name(ref), f"data.{key}"
+
+
+def judge_dependency(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
+    """Create an object after all others, delete and create it again, or change a value of its data.
+
+    Raises:
+        ValueError: there is no such object.
+    """
+    resource, name, what = (*arguments, "", "", "")[:3]
+    for user_object in user_objects(rehearsal.reference).values():
+        if (user_object.ref.resource, short_name(user_object.ref)) == (resource, name):
+            if what == LATE:
+                return _created_late(user_object, rehearsal)
+            if what == DELETED:
+                return _created_again(user_object, rehearsal)
+            return _changed(user_object, what.removeprefix("data."), rehearsal)
+    raise ValueError(f"object {resource} {name} not found: the scenario has changed")
+
+
+def _created_late(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
+    inputs = UserInputs(late=frozenset((user_object.ref,)))
+    steps = [*rehearsal.steps, ScenarioStep(f"create {user_object.ref} late", ScenarioUser.create_late)]
+    run = rehearsal.run(steps, inputs)
+    if ended_early(run):
+        return not_applicable(run)
+
+    def again() -> tuple[Moment, Moment]:
+        expected = rehearsal.run([*rehearsal.steps, rehearsal.patience()])
+        return Moment(expected, -1), Moment(rehearsal.run([*steps, rehearsal.patience()], inputs), -1)
+
+    text = f"with {user_object.ref} created late the state is not as in the scenario"
+    before = Moment(rehearsal.reference, -1)
+    return run, [*rehearsal.compare("transition", text, before, Moment(run, -1), again, counts=True)]
+
+
+def _created_again(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
+    content = user_object.content
+    delete = ScenarioStep(f"delete {user_object.ref}", lambda user: user.delete(content))
+    create = ScenarioStep(f"create {user_object.ref} again", lambda user: user.create(content))
+    run = rehearsal.run([*rehearsal.steps, delete, create])
+    if ended_early(run):
+        return not_applicable(run)
+
+    def again() -> tuple[Moment, Moment]:
+        expected = rehearsal.run([*rehearsal.steps, rehearsal.patience()])
+        return Moment(expected, -1), Moment(rehearsal.run([*rehearsal.steps, delete, create, rehearsal.patience()]), -1)
+
+    text = f"after {user_object.ref} is deleted and created again the state is not as before"
+    before = Moment(rehearsal.reference, -1)
+    return run, [*rehearsal.compare("transition", text, before, Moment(run, -1), again, counts=True)]
+
+
+def _changed(user_object: UserObject, key: str, rehearsal: Rehearsal) -> Verdict:
+    ref, content = user_object.ref, user_object.content
+    data = {**content["data"], key: _other(ref, content["data"][key])}
+    step = merge(content, {"data": {key: data[key]}}, f"change {ref} data.{key}")
+    run = rehearsal.run([*rehearsal.steps, step])
+    if ended_early(run) or run.bugs or refused(run, len(run.states) - 1):
+        return not_applicable(run)
+
+    def fresh(*more: ScenarioStep) -> ScenarioRun:
+        return rehearsal.run([*rehearsal.steps, *more], UserInputs({ref: {"data": data}}))
+
+    created = fresh()
+    if ended_early(created) or created.bugs or (is_left_alone(created) and not is_left_alone(rehearsal.reference)):
+        return run, []
+
+    def again() -> tuple[Moment, Moment]:
+        later = rehearsal.run([*rehearsal.steps, step, rehearsal.patience()])
+        return Moment(fresh(rehearsal.patience()), -1), Moment(later, -1)
+
+    text = f"after a change of {ref} data.{key} the state is not as created"
+    return run, [*rehearsal.compare("transition", text, Moment(created, -1), Moment(run, -1), again)]
+
+
+def _data(user_object: UserObject) -> list[str]:
+    """Return the keys of an object's data, if no step changes it."""
+    data = user_object.content.get("data")
+    is_unchanged = data == (user_object.creation.new or {}).get("data")
+    has_data = user_object.ref.resource in _WITH_DATA and isinstance(data, dict) and is_unchanged
+    return sorted(data or {}) if has_data and not user_object.content.get("immutable") else []
+
+
+def _other(ref: ObjectRef, value: str) -> str:
+    if ref.resource == "secrets":
+        return base64.b64encode(_different(base64.b64decode(value).decode("latin-1")).encode("latin-1")).decode()
+    return _different(value)
+
+
+def _different(text: str) -> str:
+    if text in ("true", "false"):
+        return "false" if text == "true" else "true"
+    return str(int(text) + 1) if text.isdigit() else f"{text}-b"
+
+
+def derive_foreign(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+    """Yield the arguments of the plans: resource and name of a child that has an owner."""
+    for ref in list(dict.fromkeys(_children(run)))[:MAX_FOREIGN]:
+        yield ref.resource, short_name(ref)
+
+
+def _children(run: ScenarioRun) -> Iterator[ObjectRef]:
+    for change in run.changes:
+        is_child = change.kind == "ADDED" and change.actor == "operator" and owner_uids(change.new or {})
+        if is_child and change.ref.namespace and not (change.new or {})["metadata"].get("generateName"):
+            yield change.ref
+
+
+def judge_foreign(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
+    """Create an object with a child's name that another controller owns; the operator must leave it to that.
+
+    Raises:
+        ValueError: there is no such child.
+    """
+    reference = rehearsal.reference
+    ref = next((each for each in _children(reference) if (each.resource, short_name(each)) == arguments), None)
+    child = next((change.new for change in reference.changes if change.ref == ref and change.kind == "ADDED"), None)
+    if ref is None or child is None:
+        raise ValueError(f"child {':'.join(arguments)} not found: the scenario has changed")
+    create = ScenarioStep(f"create {ref} of another controller", lambda user: _create_foreign(user, child))
+    run = rehearsal.run([create, *rehearsal.steps])
+    if not run.states:
+        return not_applicable(run)
+    run.failure = ""
+    owner = run.states[0][ObjectRef("configmaps", ref.namespace, _OTHER_OWNER)]["metadata"]["uid"]
+    for change in run.changes:
+        is_foreign = change.ref == ref and change.old is not None and owner in owner_uids(change.old)
+        is_changed = change.actor == "operator" and change.kind == "MODIFIED"
+        if is_foreign and is_changed and owner not in owner_uids(change.new or {}):
+            return run, [Violation("foreign", f"{ref} is taken over, which another controller owns")]
+    return run, []
+
+
+def _create_foreign(user: ScenarioUser, child: Object) -> None:
+    namespace = child["metadata"]["namespace"]
+    metadata = {"name": _OTHER_OWNER, "namespace": namespace}
+    owner = user.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    reference = {
+        "apiVersion": "v1", "kind": "ConfigMap", "name": _OTHER_OWNER, "uid": owner["metadata"]["uid"],
+        "controller": True,
+    }  # fmt: skip
+    fields = {name: value for name, value in child.items() if name not in ("metadata", "status")}
+    named = identified(child)
+    user.create({**fields, **named, "metadata": {**named["metadata"], "ownerReferences": [reference]}})

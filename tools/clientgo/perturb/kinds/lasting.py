@@ -1,0 +1,68 @@
+"""Effects that an operator leaves on purpose: work that was done, data, and objects that it has released."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from clientgo.perturb.elections import is_renewal
+from clientgo.perturb.record import ScenarioRun
+from clientgo.perturb.state import Object, ObjectChange, ObjectRef, is_deleting
+
+LASTING = frozenset(
+    (
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "jobs.batch",
+        "namespaces",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+    )
+)
+"""Resources whose objects an operator may leave: deleting them loses data, or they have done their work."""
+
+_RETAIN = re.compile("retain|orphan|keep|preserv", re.IGNORECASE)
+
+
+def released(run: ScenarioRun) -> set[ObjectRef]:
+    """Return the objects that the operator has changed after the user's last deletion, such as shared counts."""
+    last = max((change.revision for change in run.changes if change.actor == "user" and _ends(change)), default=0)
+    return {
+        change.ref
+        for change in run.changes
+        if change.actor == "operator"
+        and change.kind == "MODIFIED"
+        and change.revision > last
+        and not is_renewal(change)
+    }
+
+
+def _ends(change: ObjectChange) -> bool:
+    return change.kind == "DELETED" or change.new is None or is_deleting(change.new)
+
+
+def asks_to_retain(run: ScenarioRun, child: Object) -> bool:
+    """Return whether an object of the user, or the child's metadata, says that children are retained."""
+    metadata = child["metadata"]
+    texts = [metadata.get("labels") or {}, metadata.get("annotations") or {}]
+    for change in run.changes:
+        if change.actor == "user" and change.new is not None:
+            created = change.new["metadata"]
+            texts += [change.new.get("spec") or {}, created.get("annotations") or {}, created.get("labels") or {}]
+    return any(map(_says_retain, texts))
+
+
+def _says_retain(value: Any, key: str = "") -> bool:
+    return any(_RETAIN.search(text) for text in _statements(value, key))
+
+
+def _statements(value: Any, key: str) -> Iterator[str]:
+    """Yield the texts of a value, and the names of what is true."""
+    if isinstance(value, Mapping):
+        for name, member in value.items():
+            yield from _statements(member, str(name))
+    elif isinstance(value, list):
+        for member in value:
+            yield from _statements(member, key)
+    elif value is True or value == "true":
+        yield key
+    elif isinstance(value, str):
+        yield value

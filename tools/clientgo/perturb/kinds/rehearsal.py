@@ -1,0 +1,256 @@
+"""Variations: runs of other steps than the scenario's, and the comparison with a state that has another history.
+
+A controller decides by what exists, not by how it came about. So the same objects of the user must lead to the same
+state. Effects that nothing undoes, such as Jobs that ran, namespaces and counters, are no differences.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from clientgo.perturb.compare import MaskedValue, Masks, StateDifference, differences, normalized, state_differences
+from clientgo.perturb.kinds.lasting import LASTING
+from clientgo.perturb.record import ScenarioRun, Violation
+from clientgo.perturb.state import ClusterState, Object, ObjectRef
+from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, UserInputs, advance
+from clientgo.perturb.world import Perturbation
+
+MAX_LINES = 40
+
+POLL_SECONDS = 900.0
+"""Seconds after which a controller that polls has seen a change."""
+
+_HISTORY = frozenset(("replicasets.apps", "controllerrevisions.apps"))
+_REVISION = "deployment.kubernetes.io/revision"
+_REFUSED = frozenset((400, 422))
+
+
+class RunSteps(Protocol):
+    """Runs steps, in which the user's objects and the perturbation may be other ones."""
+
+    def __call__(
+        self,
+        steps: Sequence[ScenarioStep],
+        inputs: UserInputs = AS_WRITTEN,
+        perturbation: Perturbation | None = None,
+        /,
+    ) -> ScenarioRun:
+        """Return the run."""
+
+
+class Moment(NamedTuple):
+    """State of a run after a step."""
+
+    run: ScenarioRun
+    number: int
+
+    @property
+    def state(self) -> ClusterState:
+        """The objects."""
+        return self.run.states[self.number]
+
+
+Again = Callable[[], tuple[Moment, Moment] | None]
+"""Plays two runs again, with more time and more of the same changes."""
+
+Verdict = tuple[ScenarioRun, list[Violation]]
+"""Run of a variation, and what is wrong with it beside what the oracles find."""
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """Scenario that a variation starts from."""
+
+    reference: ScenarioRun
+    steps: Sequence[ScenarioStep]
+    masks: Masks
+    run: RunSteps
+    lasting: frozenset[str] = field(default=frozenset())
+    """Resources that the scenario names as effects that are not undone."""
+    poll_seconds: float = POLL_SECONDS
+    memo: dict[str, ScenarioRun] = field(default_factory=dict, repr=False)
+    """Runs that several plans compare with."""
+
+    def remembered(self, name: str, play: Callable[[], ScenarioRun]) -> ScenarioRun:
+        """Return the run of a name, which is played the first time."""
+        if name not in self.memo:
+            self.memo[name] = play()
+        return self.memo[name]
+
+    def patience(self) -> ScenarioStep:
+        """Return a step in which a controller that polls sees what has changed."""
+        return advance(self.poll_seconds)
+
+    def compare(
+        self,
+        oracle: str,
+        text: str,
+        expected: Moment,
+        actual: Moment,
+        again: Again,
+        *,
+        counts: bool = False,
+        is_extra_only: bool = False,
+        usual: Sequence[StateDifference] = (),
+    ) -> Iterator[Violation]:
+        """Yield a violation if two states differ, also when `again` plays them.
+
+        With `counts` larger counts are no difference, with `is_extra_only` nothing but an additional object is one,
+        and those in `usual` are none.
+        """
+        first = [
+            each
+            for each in self.differences(expected, actual)
+            if not any(_is_like(each, other) for other in usual)
+            and not (counts and _is_larger_count(each))
+            and (each.is_extra or not is_extra_only)
+        ]
+        second = again() if first else None
+        if second is not None:
+            later = {(each.ref, each.path): each for each in self.differences(*second)}
+            first = [each for each in first if _persists(each, later.get((each.ref, each.path)))]
+        if first:
+            lines = [str(each) for each in first]
+            yield Violation(oracle, f"{text}: {lines[0].strip()}", tuple(lines[:MAX_LINES]))
+
+    def differences(self, expected: Moment, actual: Moment) -> list[StateDifference]:
+        """Return the differences of two states, without effects that are not undone."""
+        before, after = (_without_history(normalized(moment.state, self.masks)) for moment in (expected, actual))
+        results = [part for each in state_differences(before, after) for part in _by_record(each)]
+        namespaces = {each.ref.name for each in results if each.is_extra and each.ref.resource == "namespaces"}
+        removed = {change.ref.resource for change in actual.run.changes if change.kind == "DELETED"}
+        stays = self.lasting | (LASTING - removed)
+        evicted = _deleted_for_good(actual.run)
+        return [
+            each
+            for each in results
+            if each.ref.resource not in self.lasting
+            and not (each.is_extra and _stays(each, stays, namespaces))
+            and not (each.is_missing and each.ref in evicted)
+        ]
+
+
+def _stays(difference: StateDifference, resources: frozenset[str], namespaces: set[str]) -> bool:
+    """Return whether an additional object is an effect that is not undone, or belongs to one."""
+    owners = (difference.actual.get("metadata") or {}).get("ownerReferences") or ()
+    return (
+        difference.ref.resource in resources
+        or difference.ref.namespace in namespaces
+        or any(owner.get("kind") == "Job" for owner in owners)
+    )
+
+
+def _deleted_for_good(run: ScenarioRun) -> set[ObjectRef]:
+    """Return the user's objects that the operator deleted, such as by an eviction: it cannot create them again."""
+    by_user = {change.ref for change in run.changes if change.actor == "user" and change.kind == "ADDED"}
+    return {change.ref for change in run.changes if change.kind == "DELETED" and change.actor != "user"} & by_user
+
+
+def _by_record(difference: StateDifference) -> Iterator[StateDifference]:
+    """Yield the differences of single annotations or fields of the status, if all are absent in one of the states."""
+    expected, actual = (value if isinstance(value, dict) else {} for value in (difference.expected, difference.actual))
+    if not _is_record(difference.path) or not (expected or actual):
+        yield difference
+        return
+    for path, before, after in differences(expected, actual, difference.path):
+        yield difference._replace(path=path, expected=before, actual=after)
+
+
+def _persists(first: StateDifference, second: StateDifference | None) -> bool:
+    """Return whether a difference is there again, and is no record of what has happened, which grows each time."""
+    if second is None:
+        return False
+    is_other = isinstance(first.actual, MaskedValue) or first.actual != second.actual
+    return not (_is_record(first.path) and _is_scalar(first.actual) and is_other)
+
+
+def _is_like(difference: StateDifference, usual: StateDifference) -> bool:
+    """Return whether a difference is a usual one, or another value of the same record."""
+    if difference[:2] != usual[:2]:
+        return False
+    return _is_record(difference.path) or (difference.expected, difference.actual) == (usual.expected, usual.actual)
+
+
+def _is_larger_count(difference: StateDifference) -> bool:
+    """Return whether the operator has counted more than in the other run, such as its attempts."""
+    before, after = _number(difference.expected), _number(difference.actual)
+    return _is_record(difference.path) and after is not None and after > (before or 0)
+
+
+def _is_record(path: Sequence[str]) -> bool:
+    return path[:1] == ("status",) or path[:2] == ("metadata", "annotations")
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return float(value) if re.fullmatch(r"\d+", value) else None
+    return value if isinstance(value, int | float) else None
+
+
+def _without_history(state: Mapping[ObjectRef, Any]) -> dict[ObjectRef, Any]:
+    """Return the objects without what the server's controllers record about earlier states."""
+    results = {}
+    for ref, obj in state.items():
+        if ref.resource in _HISTORY:
+            continue
+        if ref.resource.endswith((".apps", ".batch")):
+            metadata = dict(obj["metadata"])
+            metadata["annotations"] = {k: v for k, v in (metadata.get("annotations") or {}).items() if k != _REVISION}
+            status = {k: v for k, v in (obj.get("status") or {}).items() if k != "conditions"}
+            obj = {**obj, "metadata": metadata, "status": status}
+        results[ref] = obj
+    return results
+
+
+def ended_early(run: ScenarioRun) -> bool:
+    """Return whether a run did not get through its steps: they do not apply, which is no finding."""
+    return bool(run.failure or run.noise or run.exit) or len(run.states) < len(run.steps)
+
+
+def not_applicable(run: ScenarioRun) -> Verdict:
+    """Return the verdict on a run whose steps the server or the scenario rejects."""
+    run.failure = ""
+    return run, []
+
+
+def refused(run: ScenarioRun, step: int) -> list[str]:
+    """Return the writes of a step that the server found invalid."""
+    return [str(each) for each in run.writes if each.step == step and each.status in _REFUSED and not each.injected]
+
+
+def holds_on(before: Moment, created: Moment, after: Moment, owner: ObjectRef, masks: Masks) -> bool:
+    """Return whether the operator retains children as they were, and reports a value by which it would create none."""
+    if not is_left_alone(created.run) or is_left_alone(after.run) or owner not in before.state:
+        return False
+    states = [normalized(moment.state, masks) for moment in (before, created, after)]
+    earlier, fresh, current = (_report(state.get(owner, {})) for state in states)
+    return (fresh == current != earlier or (not fresh and current == earlier)) and all(
+        states[0].get(ref) == states[2].get(ref) for ref in states[0] if ref not in states[1]
+    )
+
+
+def _report(obj: Object) -> Object:
+    return {key: value for key, value in (obj.get("status") or {}).items() if key != "observedGeneration"}
+
+
+def is_left_alone(run: ScenarioRun) -> bool:
+    """Return whether the operator creates nothing in a run."""
+    return not any(change.actor == "operator" and change.kind == "ADDED" for change in run.changes)
+
+
+def short_name(ref: ObjectRef) -> str:
+    """Return the namespace and name of an object, as in a plan's name."""
+    return f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
+
+
+def identified(obj: Object) -> Object:
+    """Return what names an object."""
+    metadata = {key: obj["metadata"][key] for key in ("name", "namespace") if key in obj["metadata"]}
+    return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": metadata}

@@ -1,0 +1,115 @@
+"""Objects of the user in a scenario: as they are at the end, without what the operator and the server wrote to them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clientgo.perturb.kinds.rehearsal import identified
+from clientgo.perturb.record import ScenarioRun
+from clientgo.perturb.state import Object, ObjectChange, ObjectRef
+from clientgo.perturb.steps import ScenarioStep
+from clientgo.perturb.values import Schema
+
+_SERVER_FIELDS = frozenset(("metadata", "status"))
+
+
+@dataclass
+class UserObject:
+    """Object that the user created: its creation, its content now, and the earlier specs by step."""
+
+    creation: ObjectChange
+    content: Object
+    specs: dict[int, Any] = field(default_factory=dict)
+    changed_at: list[int] = field(default_factory=list)
+    has_status: bool = False
+    """True if the user wrote its status."""
+
+    @property
+    def ref(self) -> ObjectRef:
+        """Name of the object."""
+        return self.creation.ref
+
+
+def user_objects(run: ScenarioRun, step: int | None = None) -> dict[ObjectRef, UserObject]:
+    """Return the objects that the user has created and not deleted, up to a step (default: all), in this order."""
+    results: dict[ObjectRef, UserObject] = {}
+    for change in run.changes:
+        if change.actor != "user" or change.step < 0 or (step is not None and change.step > step):
+            continue
+        if change.kind == "DELETED" or (change.new or {}).get("metadata", {}).get("deletionTimestamp"):
+            results.pop(change.ref, None)
+        elif change.kind == "ADDED" and change.new is not None:
+            results[change.ref] = UserObject(change, _created(change.new), {change.step: change.new.get("spec")})
+        elif change.ref in results and change.new is not None:
+            _apply(results[change.ref], change.old or {}, change.new, change.step)
+    return {ref: each for ref, each in results.items() if not run.states or step is not None or ref in run.states[-1]}
+
+
+def is_timed(run: ScenarioRun) -> bool:
+    """Return whether a scenario has steps that change no object, such as time that passes, or writes a status."""
+    steps = {change.step for change in run.changes if change.actor == "user"}
+    return len(steps - {-1}) < len(run.states) or any(each.has_status for each in user_objects(run).values())
+
+
+def create_all(objects: Mapping[ObjectRef, Object]) -> list[ScenarioStep]:
+    """Return the steps that create objects, one after the other."""
+    return [_create(ref, content) for ref, content in objects.items()]
+
+
+def _create(ref: ObjectRef, content: Object) -> ScenarioStep:
+    return ScenarioStep(f"create {ref}", lambda user: user.create(content))
+
+
+def set_spec(obj: Object, spec: Any, text: str) -> ScenarioStep:
+    """Return the step that replaces an object's spec."""
+    return ScenarioStep(text, lambda user: user.replace({**identified(obj), "spec": spec}))
+
+
+def merge(obj: Object, patch: Object, text: str) -> ScenarioStep:
+    """Return the step that applies a merge patch to an object."""
+    return ScenarioStep(text, lambda user: user.change(identified(obj), patch))
+
+
+def _created(obj: Object) -> Object:
+    metadata = {name: dict(obj["metadata"][name]) for name in ("labels", "annotations") if obj["metadata"].get(name)}
+    fields = {name: value for name, value in obj.items() if name not in _SERVER_FIELDS}
+    return {**fields, "metadata": {**identified(obj)["metadata"], **metadata}}
+
+
+def _apply(target: UserObject, old: Object, new: Object, step: int) -> None:
+    target.changed_at.append(step)
+    target.has_status |= old.get("status") != new.get("status")
+    for name in (old.keys() | new.keys()) - _SERVER_FIELDS:
+        if old.get(name) != new.get(name):
+            target.content = {**target.content, name: new.get(name)}
+            if name == "spec":
+                target.specs[step] = new.get(name)
+    for name in ("labels", "annotations"):
+        before, after = old["metadata"].get(name) or {}, new["metadata"].get(name) or {}
+        current = dict(target.content["metadata"].get(name) or {})
+        for key in before.keys() | after.keys():
+            if before.get(key) != after.get(key):
+                current.pop(key, None)
+                current.update({key: after[key]} if key in after else {})
+        target.content = {**target.content, "metadata": {**target.content["metadata"], name: current}}
+
+
+def custom_objects(run: ScenarioRun, objects: Mapping[ObjectRef, UserObject]) -> Iterator[tuple[UserObject, Schema]]:
+    """Yield the custom resources among objects, and the schemas of their specs."""
+    served = schemas(run)
+    for each in objects.values():
+        schema = served.get((each.ref.resource, str(each.content.get("apiVersion", ""))))
+        if schema is not None:
+            yield each, schema
+
+
+def schemas(run: ScenarioRun) -> dict[tuple[str, str], Schema]:
+    """Return the schema of the spec by resource and apiVersion."""
+    results: dict[tuple[str, str], Schema] = {}
+    for definition in run.definitions:
+        spec = definition["spec"]
+        for version in spec["versions"]:
+            schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+            resource, api_version = f"{spec['names']['plural']}.{spec['group']}", f"{spec['group']}/{version['name']}"
+            results[resource, api_version] = (schema.get("properties") or {}).get("spec") or {}
+    return results

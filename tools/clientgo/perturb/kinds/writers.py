@@ -1,0 +1,133 @@
+"""Other writers of the operator's children: `kubectl edit`, a scaler, and an admission webhook."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from clientgo.perturb.kinds.rehearsal import Rehearsal, Verdict, ended_early, not_applicable, short_name
+from clientgo.perturb.kinds.userobjects import custom_objects, merge, user_objects
+from clientgo.perturb.programs.gate import Outgoing
+from clientgo.perturb.record import ScenarioRun, Violation
+from clientgo.perturb.state import Object, ObjectRef
+from clientgo.perturb.steps import AS_WRITTEN
+from clientgo.perturb.world import Perturbation, World
+
+SCALE = "scale"
+EDIT = "edit"
+MAX_EDITED = 4
+"""Children that another writer changes."""
+
+KEY = "perturb.clientgo.dev/added"
+_SCALABLE = ("deployments.apps", "statefulsets.apps", "replicasets.apps")
+_SIDECAR = {"name": "added", "image": "added:1"}
+
+
+def derive_edits(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+    """Yield the arguments of the plans: resource and name of a child, and `edit` or `scale`."""
+    children = [ref for ref in run.states[-1] if ref in _created(run)]
+    firsts = list({ref.resource: ref for ref in reversed(children)}.values())
+    for ref in (firsts + children)[:MAX_EDITED]:
+        yield ref.resource, short_name(ref), EDIT
+    for ref in children:
+        if ref.resource in _SCALABLE and _leaves_replicas_open(run):
+            yield ref.resource, short_name(ref), SCALE
+
+
+def judge_edit(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
+    """Change a child by another writer: the operator may undo it, and must become quiet.
+
+    Raises:
+        ValueError: there is no such child.
+    """
+    resource, name, what = (*arguments, "", "", "")[:3]
+    final = rehearsal.reference.states[-1]
+    for ref, child in final.items():
+        if (ref.resource, short_name(ref)) == (resource, name):
+            return _scaled(ref, child, rehearsal) if what == SCALE else _edited(ref, child, rehearsal)
+    raise ValueError(f"child {resource} {name} not found: the scenario has changed")
+
+
+def _edited(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
+    patch: dict[str, Any] = {"metadata": {"labels": {KEY: "true"}, "annotations": {KEY: "true"}}}
+    data = child.get("data")
+    if ref.resource == "configmaps" and isinstance(data, dict) and data and not child.get("immutable"):
+        key = min(data)
+        patch["data"] = {key: f"{data[key]}-b", "added": "true"}
+    run = rehearsal.run([*rehearsal.steps, merge(child, patch, f"edit {ref}")])
+    return not_applicable(run) if run.failure else (run, [])
+
+
+def _scaled(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
+    """Scale a workload whose number of replicas the custom resource leaves open."""
+    before = (child.get("spec") or {}).get("replicas", 1)
+    step = merge(child, {"spec": {"replicas": before + 2}}, f"scale {ref}")
+    run = rehearsal.run([*rehearsal.steps, step])
+    if ended_early(run):
+        return not_applicable(run)
+    after = run.states[-1].get(ref)
+    if after is None or (after.get("spec") or {}).get("replicas") != before:
+        return run, []
+    text = f"{ref} is scaled back to {before}, although no custom resource says how many replicas it has"
+    return run, [Violation("second-writer", text)]
+
+
+def _leaves_replicas_open(run: ScenarioRun) -> bool:
+    """Return whether there is a custom resource whose kind has an optional number of replicas that it does not use."""
+    open_numbers = [
+        "replicas" in (each.content.get("spec") or {}) or not _is_optional(schema)
+        for each, schema in custom_objects(run, user_objects(run))
+        if "replicas" in (schema.get("properties") or {})
+    ]
+    return bool(open_numbers) and not any(open_numbers)
+
+
+def _is_optional(schema: Any) -> bool:
+    return "replicas" not in (schema.get("required") or ()) and "default" not in schema["properties"]["replicas"]
+
+
+def derive_webhooks(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+    """Yield the arguments of the plans: the resource of children."""
+    for resource in sorted({ref.resource for ref in _created(run)}):
+        yield (resource,)
+
+
+def judge_webhook(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
+    """Run the scenario while the server adds a label, an annotation and a container to the children of a resource."""
+    [resource] = arguments
+    run = rehearsal.run(rehearsal.steps, AS_WRITTEN, Webhook(resource))
+    return not_applicable(run) if run.failure else (run, [])
+
+
+class Webhook(Perturbation):
+    """Admission webhook that adds to the objects of a resource what they do not have."""
+
+    def __init__(self, resource: str) -> None:
+        self._resource = resource
+
+    def admit(self, world: World, outgoing: Outgoing) -> bytes:
+        """Return the body with a label, an annotation, and a container beside others."""
+        subject = outgoing.subject
+        if subject.resource != self._resource or subject.subresource or outgoing.method not in ("POST", "PUT"):
+            return outgoing.body
+        obj = msgspec.json.decode(outgoing.body)
+        metadata = obj.setdefault("metadata", {})
+        for name in ("labels", "annotations"):
+            metadata[name] = {KEY: "true", **(metadata.get(name) or {})}
+        spec = obj.get("spec") or {}
+        template = spec.get("template") or {}
+        for pod in (template.get("spec"), spec):
+            if isinstance(pod, dict) and pod.get("containers") and _SIDECAR not in pod["containers"]:
+                pod["containers"] = [*pod["containers"], _SIDECAR]
+        return msgspec.json.encode(obj)
+
+
+def _created(run: ScenarioRun) -> set[ObjectRef]:
+    """Return the objects that the operator created, with names that are the same each time."""
+    return {
+        change.ref
+        for change in run.changes
+        if change.actor == "operator"
+        and change.kind == "ADDED"
+        and not (change.new or {})["metadata"].get("generateName")
+    }
