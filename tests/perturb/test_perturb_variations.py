@@ -96,10 +96,10 @@ def test_values_assigned_once_in_another_order_are_no_difference(
     addresses: tuple[str, str], further: tuple[dict[str, Any], ...], expected: bool
 ) -> None:
     before, after = claims("1", "2"), claims(*addresses)
-    found = list(state_differences(normalized(before, Masks()), normalized(after, Masks())))
+    differences = list(state_differences(normalized(before, Masks()), normalized(after, Masks())))
     run = ScenarioRun([], changes=[change(ref, obj) for ref, obj in after.items()])
     run.changes += [change(CLAIMS[0], obj, kind="MODIFIED") for obj in further]
-    assert is_order_of_service(found, run) is expected
+    assert is_order_of_service(differences, run) is expected
 
 
 def test_fields_in_any_order_have_the_same_values() -> None:
