@@ -180,9 +180,9 @@ def has_key(entries: dict[Any, Any], key: Any) -> bool:
 def _equal_lists(first: list[Any], second: list[Any]) -> bool:
     if len(first) != len(second):
         return False
-    is_mutual = current().at_least("1.37")  # before, duplicates could make different sets equal
     for special, against in ((first, second), (second, first)):
         if isinstance(special, SetList):
+            is_mutual = current().at_least("1.37")  # before, duplicates could make different sets equal
             return all(contains(against, item) for item in special) and (
                 not is_mutual or all(contains(special, item) for item in against)
             )

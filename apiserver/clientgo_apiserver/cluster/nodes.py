@@ -261,9 +261,7 @@ def _with_status(node: Object, *, ready: str, now: str) -> Object:
         "status": {
             **defaults,
             **status,
-            "nodeInfo": info
-            if info.get("kubeletVersion")
-            else {**_NODE_INFO, "kubeletVersion": f"v{current().version}.0"},
+            "nodeInfo": info if info.get("kubeletVersion") else _node_info(),
             "conditions": [*other_conditions(node, "Ready"), before],
         },
     }

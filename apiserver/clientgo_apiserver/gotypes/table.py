@@ -8,7 +8,7 @@ Its sections are in the order of discovery. Rows of kinds, besides their fields:
   neither `status` nor `scale`
 - `column`: title, two or more spaces, and the value, as `printers.columns` explains
 
-A field with `disabled=` and a feature is not stored: the feature is disabled unless a cluster enables it.
+A field with `gate=` is not stored while a gate that it names is off.
 
 `internal` rows have the fields of Kubernetes' internal type in their order, by their names in Go, and their types where
 these differ; types without such rows are the same there.

@@ -7,13 +7,12 @@ changed in place.
 
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
-from operator import is_
 from typing import Any
 
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.gotypes.decoding import is_struct, item_message
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
-from clientgo_apiserver.gotypes.structs import members
+from clientgo_apiserver.gotypes.structs import members, over_items
 from clientgo_apiserver.releases.release import cached_by_release, current
 
 _OMITTED = "Lifecycle"
@@ -111,10 +110,5 @@ def _type(message: Message) -> _Type:
 
 def _dropped(field: ProtobufField, shape: _Type, value: Any, used: frozenset[str]) -> Any:
     """Return the value of a field without disabled fields; the same one if it has none."""
-    if field.repeated:
-        items = [shape.drop(item, used) for item in value]
-        return value if all(map(is_, items, value)) else items
-    if field.mapped:
-        entries = {key: shape.drop(item, used) for key, item in value.items()}
-        return value if all(map(is_, entries.values(), value.values())) else entries
-    return shape.drop(value, used) or (None if field.type == _OMITTED else {})
+    dropped = over_items(field, lambda item: shape.drop(item, used))(value)
+    return dropped or None if field.type == _OMITTED else dropped

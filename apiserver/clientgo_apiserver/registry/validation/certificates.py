@@ -13,7 +13,7 @@ from clientgo_apiserver.api.names import qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, invalid_value, not_supported, required, too_long
 from clientgo_apiserver.registry.validation.cluster import signer_name
-from clientgo_apiserver.registry.validation.pods.volumes import local_path
+from clientgo_apiserver.registry.validation.pods.volumes import CERTIFICATE_PATHS, local_path
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ _OMITTED = "<value omitted>"
 _MAX_BUNDLE, _MAX_UID, _MAX_REQUEST, _MAX_CHAIN, _MAX_ANNOTATIONS = 1 << 20, 128, 4096, 65_536, 1 << 18
 _HOUR, _DAY = 3_600, 86_400
 _KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
-_PATHS = ("credentialBundlePath", "keyPath", "certificateChainPath")
 _FINAL = ("Issued", "Denied", "Failed")
 _ONE_FINAL = 'There may be at most one condition with type "Issued", "Denied", or "Failed"'
 _MARGIN = timedelta(minutes=10)
@@ -120,7 +119,7 @@ def certificate_source(value: Object, scope: FieldScope) -> Iterator[Cause]:
     if seconds is not None and not _HOUR <= seconds <= _longest(signer):
         bound = f">= {_HOUR}" if seconds < _HOUR else f"<= {_longest(signer)}"
         yield invalid_value("maxExpirationSeconds", seconds, f"if provided, maxExpirationSeconds must be {bound}")
-    paths = {name: value[name] for name in _PATHS if value.get(name)}
+    paths = {name: value[name] for name in CERTIFICATE_PATHS if value.get(name)}
     for name, path in paths.items():
         yield from within(name, list(local_path(path, scope)))
     if not paths:

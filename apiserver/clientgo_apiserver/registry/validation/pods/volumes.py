@@ -11,7 +11,7 @@ from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 _MINUTES = 10
-_CERTIFICATE_PATHS = ("credentialBundlePath", "keyPath", "certificateChainPath")
+CERTIFICATE_PATHS = ("credentialBundlePath", "keyPath", "certificateChainPath")
 _ISCSI = {
     "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)$"),
     "eui": re.compile(r"eui\.[A-Fa-f0-9]{16}$"),
@@ -103,7 +103,7 @@ def one_projection(value: Object, _: FieldScope) -> Iterator[Cause]:
 
 def _certificate_paths(source: Object) -> Iterator[str]:
     bundle, certificate = source.get("clusterTrustBundle") or {}, source.get("podCertificate") or {}
-    paths = (bundle.get("path"), *(certificate.get(name) for name in _CERTIFICATE_PATHS))
+    paths = (bundle.get("path"), *(certificate.get(name) for name in CERTIFICATE_PATHS))
     return (path for path in paths if path)
 
 
