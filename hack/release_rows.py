@@ -14,9 +14,8 @@ from typing import Any
 
 import msgspec
 
-from clientgo.version import KUBERNETES_VERSIONS
+from clientgo.version import KUBERNETES_VERSIONS, minor_of
 from clientgo_apiserver.registry.schemas import built_in_schemas
-from clientgo_apiserver.releases.gates import minor_of
 from clientgo_apiserver.releases.release import release_of
 from hack.server_data import served_schemas, type_lines
 

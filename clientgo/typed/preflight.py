@@ -22,10 +22,10 @@ from clientgo.errors import (
     Unauthorized,
 )
 from clientgo.log import get_logger
-from clientgo.meta.schema.since import lacking, minor_of
+from clientgo.meta.schema.since import lacking
 from clientgo.stop.stopping import ends_with
 from clientgo.typed.discovery import ServerVersion
-from clientgo.version import KUBERNETES
+from clientgo.version import KUBERNETES, minor_of
 
 log = get_logger(__name__)
 

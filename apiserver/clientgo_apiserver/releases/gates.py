@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from clientgo.version import minor_of
+
 _REMOVED = "removed"
 
 
@@ -41,9 +43,3 @@ def gates_of(version: str) -> dict[str, Gate]:
     """Return the gates of a version, with their defaults, by name."""
     gates = ((name, gate_of(version, name)) for name in _rows())
     return {name: gate for name, gate in gates if gate is not None}
-
-
-@cache
-def minor_of(version: str) -> int:
-    """Return the minor number of a version: 36 of `1.36`."""
-    return int(version.partition(".")[2])

@@ -14,8 +14,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from clientgo.errors import ConfigError
 from clientgo.program.flags import parse_bool
-from clientgo.version import KUBERNETES, KUBERNETES_VERSIONS
-from clientgo_apiserver.releases.gates import Gate, gate_of, gates_of, minor_of
+from clientgo.version import KUBERNETES, KUBERNETES_VERSIONS, minor_of
+from clientgo_apiserver.releases.gates import Gate, gate_of, gates_of
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -28,10 +28,10 @@ Types, fields and resources can have `since=` and `until=`, their first and last
 of several; a field that has changed has a row for each form. `gate=` names the feature gates that a field needs.
 """
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -188,14 +188,17 @@ def parse_options(words: str) -> TypeOptions:
     return {name: value for name, _, value in (word.partition("=") for word in words.split())}
 
 
+def read_text(name: str) -> str:
+    """Return the text of a file beside this module."""
+    # Not by importlib.resources, which loads tempfile and shutil: every program reads such a file.
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
 @cache
 def builtin_types() -> Mapping[str, GoType]:
     """Return what the library needs to know of the built-in types, by name; if several versions have one, of the first.
 
     The table is a part of the server's, written by `hack/library_types.py`.
     """
-    # Neither pathlib nor importlib.resources: every program reads the table, and few need these.
-    path = os.path.join(os.path.dirname(__file__), "gotypes.txt")  # noqa: PTH118, PTH120
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123
-        sections = read_table(file.read())
+    sections = read_table(read_text("gotypes.txt"))
     return {name: entry for section in reversed(sections.values()) for name, entry in section.types.items()}

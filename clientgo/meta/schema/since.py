@@ -4,8 +4,10 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
+
+from clientgo.meta.schema.gotypes import read_text
+from clientgo.version import minor_of
 
 
 class Addition(NamedTuple):
@@ -13,11 +15,6 @@ class Addition(NamedTuple):
 
     version: str
     gates: tuple[str, ...] = ()
-
-
-def minor_of(version: str) -> int:
-    """Return the minor number of a version: 36 of `1.36`."""
-    return int(version.partition(".")[2])
 
 
 class FieldUse(NamedTuple):
@@ -32,7 +29,7 @@ class FieldUse(NamedTuple):
 def additions() -> Mapping[str, Mapping[str, Addition]]:
     """Return the additions by type and by field in JSON; that of the type itself has an empty name."""
     table: dict[str, dict[str, Addition]] = {}
-    for line in (files(__package__) / "since.txt").read_text(encoding="utf-8").splitlines():
+    for line in read_text("since.txt").splitlines():
         if not line.startswith("#"):
             name, version, *gates = line.split()
             kind, _, field = name.partition(".")

@@ -41,14 +41,14 @@ from clientgo.log.config import has_colors
 from clientgo.log.facts import paint
 from clientgo.meta.conditions import conditions_of
 from clientgo.meta.jsonvalues import same
-from clientgo.meta.schema.since import lacking, minor_of
+from clientgo.meta.schema.since import lacking
 from clientgo.pki import expiry
 from clientgo.program.commandline import FlagParser
 from clientgo.rest import Config, load_config
 from clientgo.rest.config import Impersonation
 from clientgo.rest.request import Requester
 from clientgo.serving.certificates import CertificateDirectory
-from clientgo.version import KUBERNETES, KUBERNETES_VERSIONS, VERSION
+from clientgo.version import KUBERNETES, KUBERNETES_VERSIONS, VERSION, minor_of
 from clientgo.webhook.server import WebhookFlags, default_cert_dir, webhooks_enabled
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"

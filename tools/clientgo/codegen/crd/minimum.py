@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo.meta.schema.since import minor_of
+from clientgo.version import minor_of
 
 ANNOTATION = "clientgo.dev/minimum-kubernetes-version"
 """Annotation of generated definitions that need a version newer than `BASE`."""
