@@ -111,16 +111,20 @@ def normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
 def _sort_values(objects: list[Any], path: FieldPath) -> None:
     """Give the values that objects have at a path to them in a fixed order."""
     *above, name = path
-    holders = [holder for obj in objects if isinstance(holder := _value_at(obj, above), dict) and name in holder]
+    holders = [holder for obj in objects if isinstance(holder := value_at(obj, above), dict) and name in holder]
     ordered = sorted((holder[name] for holder in holders), key=lambda value: json.dumps(value, sort_keys=True))
     for holder, value in zip(holders, ordered, strict=True):
         holder[name] = value
 
 
-def _value_at(obj: Any, path: Iterable[str]) -> Any:
+def value_at(value: Any, path: Iterable[str]) -> Any:
+    """Return the value at a path below a value; None if there is none."""
     for key in path:
-        obj = obj.get(key) if isinstance(obj, dict) else None
-    return obj
+        if isinstance(value, list):
+            value = value[int(key)] if key.isdigit() and int(key) < len(value) else None
+        else:
+            value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def normalized_object(state: ClusterState, ref: ObjectRef, masks: Masks) -> Any:
@@ -208,8 +212,7 @@ def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: 
     paths = {path: (masked, path) in masks.ignored for masked, path in masks.fields if masked == resource}
     generation = obj["metadata"].get("generation")
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
-    if resource == "pods":
-        obj = _unplaced(obj)
+    obj = _unplaced(resource, obj)
     if "deletionTimestamp" in metadata:
         metadata["deletionTimestamp"] = "(set)"
     return _normal({**obj, "metadata": metadata}, (), texts, paths, generation)
@@ -257,14 +260,14 @@ def _is_derived(ref: ObjectRef, obj: Object) -> bool:
     return bool(label) and (obj["metadata"].get("labels") or {}).get(label) == value
 
 
-def _unplaced(pod: Object) -> Object:
+def _unplaced(resource: str, obj: Object) -> Object:
     """Return a pod of a workload without what the scheduler and the kubelet chose; others may be placed by the user."""
-    if not _is_generated(pod):
-        return pod
+    if resource != "pods" or not _is_generated(obj):
+        return obj
     details = {
-        name: {k: v for k, v in (pod.get(name) or {}).items() if k not in _PLACEMENT[name]} for name in _PLACEMENT
+        name: {k: v for k, v in (obj.get(name) or {}).items() if k not in _PLACEMENT[name]} for name in _PLACEMENT
     }
-    return {**pod, **details}
+    return {**obj, **details}
 
 
 def _order(ref: ObjectRef, obj: Object) -> tuple[str, str, str]:
@@ -272,8 +275,7 @@ def _order(ref: ObjectRef, obj: Object) -> tuple[str, str, str]:
     meta = obj["metadata"]
     content = ""
     if _is_generated(obj):
-        spec = _unplaced(obj).get("spec") if ref.resource == "pods" else obj.get("spec")
-        content = json.dumps([meta.get("labels"), spec], sort_keys=True)
+        content = json.dumps([meta.get("labels"), _unplaced(ref.resource, obj).get("spec")], sort_keys=True)
     return str(meta.get("creationTimestamp", "")), content, ref.name
 
 

@@ -249,12 +249,8 @@ class Engine:
             run.failure = f"the operator writes nothing, and the server does not serve {missing}: add the CRD"
         run.bugs = program.log.bugs
         run.writes, run.frames, run.changes, run.trace = world.writes, world.frames, world.changes, world.trace
-        run.watched, run.read, run.noise, run.base_revision = (
-            world.watched,
-            world.read,
-            world.noise,
-            world.base_revision,
-        )
+        run.watched, run.read = world.watched, world.read
+        run.noise, run.base_revision = world.noise, world.base_revision
         return run
 
     def _drive(self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep], inputs: UserInputs) -> None:

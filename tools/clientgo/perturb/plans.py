@@ -14,7 +14,7 @@ from clientgo.perturb.kinds.changes import derive_metadata, derive_refused, judg
 from clientgo.perturb.kinds.dependencies import derive_dependencies, derive_foreign, judge_dependency, judge_foreign
 from clientgo.perturb.kinds.endings import derive_endings, judge_ending
 from clientgo.perturb.kinds.faults import AtEach, AtWrite, Down, Late, LeaderChange, Stale, Unobserved
-from clientgo.perturb.kinds.rehearsal import Rehearsal, Verdict
+from clientgo.perturb.kinds.rehearsal import Rehearsal, Verdict, short_name
 from clientgo.perturb.kinds.writers import derive_edits, derive_webhooks, judge_edit, judge_webhook
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.transitions import derive_transitions, judge_transition
@@ -107,7 +107,7 @@ def _unobserved(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
     # By object: events of several objects may come in either order, if two handlers lead to one queue.
     for ref, count in sorted(Counter(frame.ref for _, frame in run.frames).items()):
         for number in range(1, count):
-            yield ref.resource, f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name, str(number)
+            yield ref.resource, short_name(ref), str(number)
 
 
 def _late(run: ScenarioRun) -> Iterator[tuple[str, ...]]:

@@ -75,6 +75,13 @@ def _leaves(schema: Schema, value: Any, path: ValuePath) -> Iterator[tuple[Value
         yield path, value, schema
 
 
+def other_text(text: str) -> str:
+    """Return another text of the same form: the other truth value, the next number, or a longer text."""
+    if text in ("true", "false"):
+        return "false" if text == "true" else "true"
+    return str(int(text) + 1) if text.isdigit() else f"{text}-b"
+
+
 def pairs(single: Sequence[Alternative], spec: Any) -> Iterator[Alternative]:
     """Yield the changes of two top-level fields at once: the first value of each."""
     firsts: dict[str, Alternative] = {}

@@ -19,8 +19,8 @@ from clientgo.perturb.kinds.userobjects import UserObject, merge, schemas, set_s
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectRef
 from clientgo.perturb.steps import ScenarioStep, UserInputs
-from clientgo.perturb.transitions import TransitionTarget, after_creation
-from clientgo.perturb.values import Alternative, refusable
+from clientgo.perturb.transitions import TransitionTarget, after_creation, find
+from clientgo.perturb.values import Alternative, other_text, refusable
 
 NEW_VALUES = ("true", "2")
 """Values of labels and annotations that the user's objects do not have yet."""
@@ -113,7 +113,7 @@ def _metadata_changes(run: ScenarioRun, user_object: UserObject) -> Iterator[Met
     for name in ("labels", "annotations"):
         for key, value in (metadata.get(name) or {}).items():
             existing.add(key)
-            yield MetadataChange(f"{name}.{key}#1", (name,), key, _other(value))
+            yield MetadataChange(f"{name}.{key}#1", (name,), key, other_text(value)[-_LONGEST_LABEL:])
             yield MetadataChange(f"{name}.{key}#2", (name,), key, None)
     if (user_object.ref.resource, str(user_object.content["apiVersion"])) not in schemas(run):
         return  # the operator's keys are for its own kinds, unless an object has one
@@ -136,12 +136,6 @@ def _of_operator(run: ScenarioRun) -> set[str]:
     return results
 
 
-def _other(value: str) -> str:
-    if value in ("true", "false"):
-        return "false" if value == "true" else "true"
-    return str(int(value) + 1) if value.isdigit() else f"{value}-b"[-_LONGEST_LABEL:]
-
-
 def _find_metadata(run: ScenarioRun, arguments: tuple[str, ...]) -> tuple[UserObject, MetadataChange]:
     for user_object in _watched(run):
         for change in _metadata_changes(run, user_object):
@@ -152,8 +146,8 @@ def _find_metadata(run: ScenarioRun, arguments: tuple[str, ...]) -> tuple[UserOb
 
 def derive_refused(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
     """Yield the arguments of the plans: resource, name, and label of the change."""
-    for target in after_creation(run):
-        for alternative in _refusable(run, target):
+    for target in _refusable(run):
+        for alternative in target.alternatives:
             yield target.ref.resource, short_name(target.ref), alternative.label
 
 
@@ -163,7 +157,7 @@ def judge_refused(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     Raises:
         ValueError: there is no such change.
     """
-    target, alternative = _find_refusable(rehearsal.reference, arguments)
+    target, alternative = find(_refusable(rehearsal.reference), arguments)
     prefix, content = rehearsal.steps[: target.step + 1], target.user_object.content
     forth = set_spec(content, alternative.spec, f"change {alternative.text}")
     back = set_spec(content, content["spec"], "change it back")
@@ -227,15 +221,9 @@ def _changed_values(before: Any, after: Any) -> tuple[Any, Any]:
     return before, after
 
 
-def _refusable(run: ScenarioRun, target: TransitionTarget) -> list[Alternative]:
-    user_object = target.user_object
-    schema = schemas(run)[user_object.ref.resource, str(user_object.content["apiVersion"])]
-    return refusable(schema, user_object.content["spec"])
-
-
-def _find_refusable(run: ScenarioRun, arguments: tuple[str, ...]) -> tuple[TransitionTarget, Alternative]:
+def _refusable(run: ScenarioRun) -> Iterator[TransitionTarget]:
+    """Yield the custom resources of the user, as created, with values that the server may reject in a child."""
     for target in after_creation(run):
-        for alternative in _refusable(run, target):
-            if (target.ref.resource, short_name(target.ref), alternative.label) == arguments:
-                return target, alternative
-    raise ValueError(f"change {':'.join(arguments)} not found: the resource or its schema has changed")
+        content = target.user_object.content
+        schema = schemas(run)[target.ref.resource, str(content["apiVersion"])]
+        yield target._replace(alternatives=refusable(schema, content["spec"]))

@@ -18,6 +18,7 @@ from clientgo.perturb.kinds.userobjects import UserObject, custom_objects, merge
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import Object, ObjectRef, owner_uids
 from clientgo.perturb.steps import ScenarioStep, ScenarioUser, UserInputs
+from clientgo.perturb.values import other_text
 
 LATE, DELETED = "late", "deleted"
 MAX_KEYS = 4
@@ -129,14 +130,8 @@ def _data(user_object: UserObject) -> list[str]:
 
 def _other(ref: ObjectRef, value: str) -> str:
     if ref.resource == "secrets":
-        return base64.b64encode(_different(base64.b64decode(value).decode("latin-1")).encode("latin-1")).decode()
-    return _different(value)
-
-
-def _different(text: str) -> str:
-    if text in ("true", "false"):
-        return "false" if text == "true" else "true"
-    return str(int(text) + 1) if text.isdigit() else f"{text}-b"
+        return base64.b64encode(other_text(base64.b64decode(value).decode("latin-1")).encode("latin-1")).decode()
+    return other_text(value)
 
 
 def derive_foreign(run: ScenarioRun) -> Iterator[tuple[str, ...]]:

@@ -2,11 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
-from clientgo.perturb.compare import FieldPath, MaskedValue, StateDifference
+from clientgo.perturb.compare import FieldPath, MaskedValue, StateDifference, value_at
 from clientgo.perturb.record import ScenarioRun
-from clientgo.perturb.state import Object, ObjectRef
+from clientgo.perturb.state import ObjectRef
 
 
 def is_order_of_service(differences: Sequence[StateDifference], run: ScenarioRun) -> bool:
@@ -38,15 +37,5 @@ def _are_exchanged(group: Sequence[StateDifference], run: ScenarioRun) -> bool:
 
 
 def _is_assigned_once(run: ScenarioRun, ref: ObjectRef, path: FieldPath) -> bool:
-    values = [_value(change.new, path) for change in run.changes if change.ref == ref and change.new is not None]
+    values = [value_at(change.new, path) for change in run.changes if change.ref == ref and change.new is not None]
     return len({repr(value) for value in values if value not in (None, "", 0)}) <= 1
-
-
-def _value(obj: Object, path: FieldPath) -> Any:
-    value: Any = obj
-    for key in path:
-        if isinstance(value, list):
-            value = value[int(key)] if key.isdigit() and int(key) < len(value) else None
-        else:
-            value = value.get(key) if isinstance(value, dict) else None
-    return value
