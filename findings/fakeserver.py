@@ -186,15 +186,15 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, group, path, query, body):
         """Answer a request for objects."""
-        server, parts = self.server, path.removeprefix(f"{group}/").split("/")
-        if parts[0] == "namespaces" and len(parts) > 2:
-            parts = parts[2:]
-        kind = GROUPS[group][parts[0]]
-        if len(parts) == 1 and self.command == "GET" and query.get("watch"):
-            return self.watch(group, parts[0], int(query.get("resourceVersion", ["0"])[0]))
+        server, segments = self.server, path.removeprefix(f"{group}/").split("/")
+        if segments[0] == "namespaces" and len(segments) > 2:
+            segments = segments[2:]
+        kind = GROUPS[group][segments[0]]
+        if len(segments) == 1 and self.command == "GET" and query.get("watch"):
+            return self.watch(group, segments[0], int(query.get("resourceVersion", ["0"])[0]))
         with server.lock:
-            if len(parts) == 1 and self.command == "GET":
-                items = [item for key, item in server.objects.items() if belongs(key, group, parts[0])]
+            if len(segments) == 1 and self.command == "GET":
+                items = [item for key, item in server.objects.items() if belongs(key, group, segments[0])]
                 meta = {"resourceVersion": str(server.version)}
                 return self.reply(200, {"kind": f"{kind}List", "apiVersion": "v1", "metadata": meta, "items": items})
             if self.command == "POST":

@@ -1,10 +1,10 @@
 """Lock with a time limit for each call.
 
-A leader that waits for a dead connection must step down before its lease expires elsewhere, whatever its lock does,
-which may be a user's. So each call runs in a thread of its own, and the caller stops waiting when its time is over. The
-requests of an abandoned call are ended, but may still take effect at any time. So the call is made by a copy of the
-lock, which replaces the lock only if the call was waited for: a late read never changes the state that decisions rely
-on, and a late write can replace only the record it was meant to replace.
+A leader that waits for a dead connection must step down before its lease expires elsewhere, also if its lock, which may
+be a user's, does not return. So each call runs in a thread of its own, and the caller stops waiting when its time is
+over. The requests of an abandoned call are ended, but may still take effect at any time. So the call is made by a copy
+of the lock, which replaces the lock only if the call was waited for: a late read never changes the state that decisions
+rely on, and a late write can replace only the record it was meant to replace.
 """
 
 import math

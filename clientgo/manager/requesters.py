@@ -143,7 +143,7 @@ class WriteObservers(Protocol):
 class RecordingRequester(ForwardingRequester):
     """Requester that records the outcome of each write that succeeded, except of dry runs.
 
-    All writes of a client pass here, whichever method sends them. A write that fails is not recorded, although one that
+    The writes of all methods of a client pass here. A write that fails is not recorded, although one that
     timed out may have been stored; but a deletion that does not find its object shows that the object is gone.
     """
 
@@ -230,7 +230,7 @@ def _is_dry_run(request: Request) -> bool:
     if request.verb not in _DELETIONS and request.subresource != "eviction":
         return False
     options: _DeleteOptions | None = None
-    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the server rejects what is no options
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the server rejects other bodies
         if request.verb in _DELETIONS:
             options = msgspec.json.decode(request.body or b"{}", type=_DeleteOptions)
         else:

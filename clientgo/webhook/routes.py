@@ -94,7 +94,7 @@ DEFAULT_SECONDS = 30.0
 """Seconds for a call whose URL has no `timeout`, and at most for any: an API server waits no longer."""
 
 _MARGIN = 0.25
-"""Seconds before the API server's timeout in which it is told the reason."""
+"""Seconds before the API server's timeout in which the reason is sent to it."""
 
 
 def seconds_for(request: ServingRequest) -> float:

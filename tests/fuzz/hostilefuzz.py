@@ -164,7 +164,7 @@ def _standard_body(data: bytes, status: int) -> bytes | None:
         response = http.client.HTTPResponse(peer, method="GET")
         try:
             response.begin()
-            if response.status != status or status in (204, 304):  # which have no body, whatever they announce
+            if response.status != status or status in (204, 304):  # which have no body, also if a header says so
                 return None
             coding = response.headers.get("transfer-encoding", "")
             if coding != coding.strip():  # which http.client does not know then

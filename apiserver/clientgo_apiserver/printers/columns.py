@@ -1,7 +1,7 @@
 """Columns of the built-in kinds, from the rows `column` of the table of Go types.
 
 A column has a title, two or more spaces, and the path of its value, `path|default:type`, or a function of `cells`,
-`function(path|default):type`, which gets the whole object if there is no path. kubectl shows the cells unchanged. `+`
+`function(path|default):type`, which gets the whole object without a path. kubectl shows the cells unchanged. `+`
 before the title marks a column that only `kubectl get -o wide` shows; `Name` and `Age` stand for themselves.
 """
 

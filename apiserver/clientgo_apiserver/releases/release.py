@@ -58,7 +58,7 @@ class KubernetesRelease:
         _thread.release = self
 
     def run(self, function: Callable[[], R]) -> R:
-        """Call a function in this release, whatever that of the calling thread is."""
+        """Call a function in this release, in place of that of the calling thread."""
         before, _thread.release = _thread.release, self
         try:
             return function()

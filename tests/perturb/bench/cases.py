@@ -82,7 +82,7 @@ TASK = Task(meta(), TaskSpec(steps=3))
 GRANT = Grant(meta(), GrantSpec())
 OTHER_GRANT = Grant(meta("b"), GrantSpec())
 SETTINGS = config_map("settings", {"colour": "red"})
-FOREIGN = config_map("a", {"owner": "somebody else"})
+FOREIGN = config_map("a", {"owner": "another user"})
 LABELLED = config_map("labelled", {}, grant="a")
 TEAM_GRANT = Grant(ObjectMeta(name="a", namespace="default", labels={inputs.TEAM: "red"}), GrantSpec())
 SECRET = Secret(metadata=meta("access"), data={"password": b"secret"})
@@ -97,9 +97,9 @@ def each_grant_has_its_config_map(state: ClusterState) -> bool:
 
 
 def foreign_data_stays(state: ClusterState) -> bool:
-    """The ConfigMap of somebody else is not changed."""
+    """The ConfigMap of another user is not changed."""
     foreign = state.find("configmaps", "a", "default")
-    return foreign is None or foreign.get("data") == {"owner": "somebody else"}
+    return foreign is None or foreign.get("data") == {"owner": "another user"}
 
 
 CASES = (

@@ -1,4 +1,4 @@
-"""Controllers whose objects depend on others: mistakes about what is late, changed, deleted, or somebody else's."""
+"""Controllers whose objects depend on others: mistakes about what is late, changed, deleted, or of another owner."""
 
 from clientgo.errors import NotFound
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
@@ -37,7 +37,7 @@ class ColourSite(BenchReconciler[Site], owns=[ConfigMap]):
         self.client.apply(child, owner=site, force=True)
 
     def report_missing(self, site: Site) -> Result | None:
-        """Say so in the status."""
+        """Report it in the status."""
         self.observed(site, phase="NoSettings")
         return None
 

@@ -46,7 +46,7 @@ class OwnerElsewhere(GrantReconciler):
 
 
 class Careful(BenchReconciler[Grant], owns=[ConfigMap]):
-    """Keeps a ConfigMap of the grant's name, unless somebody else has one of that name."""
+    """Keeps a ConfigMap of the grant's name, unless another user has one of that name."""
 
     def reconcile(self, grant: Grant) -> Result | None:
         """Respect what others own."""
@@ -66,7 +66,7 @@ class Careful(BenchReconciler[Grant], owns=[ConfigMap]):
 
 
 class TakesOver(Careful):
-    """Bug: an object of somebody else that has the name is overwritten."""
+    """Bug: an object of another user that has the name is overwritten."""
 
     def is_foreign(self, grant: Grant, existing: ConfigMap) -> bool:
         """Trust names."""

@@ -78,7 +78,7 @@ class LabelStays(LabelCopier):
 
 
 class ReportsInvalid(BenchReconciler[Grant], owns=[ConfigMap]):
-    """Labels its ConfigMap by the user, and reports a user that is no label."""
+    """Labels its ConfigMap by the user, and reports a user that is not a valid label."""
 
     def reconcile(self, grant: Grant) -> Result | None:
         """Write the label, or report."""
@@ -93,7 +93,7 @@ class ReportsInvalid(BenchReconciler[Grant], owns=[ConfigMap]):
         return None
 
     def report(self, grant: Grant, error: Invalid) -> None:
-        """Say so in the status."""
+        """Report it in the status."""
         self.observed(grant, phase="Invalid", name=None)
 
 
@@ -106,7 +106,7 @@ class ClaimsRefused(ReportsInvalid):
 
 
 class RecoversFromInvalid(ReportsInvalid):
-    """Reports a user that is no label, and recovers."""
+    """Reports a user that is not a valid label, and recovers."""
 
 
 class InvalidForEver(ReportsInvalid):

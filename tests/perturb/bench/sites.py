@@ -80,7 +80,7 @@ class PutSite(OwningSite):
 
 
 class ConflictSwallowed(PutSite):
-    """Bug: a conflict is taken as a sign that somebody else does the work."""
+    """Bug: a conflict is taken as a sign that another replica does the work."""
 
     def reconcile(self, site: Site) -> Result | None:
         """Ignore conflicts."""

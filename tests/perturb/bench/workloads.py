@@ -228,7 +228,7 @@ class Keeps(BenchReconciler[Grant]):
 
 
 class Outlives(Keeps):
-    """Bug: the ConfigMap outlives the grant, and nobody asked for that."""
+    """Bug: the ConfigMap outlives the grant, which nothing asks for."""
 
     def owner(self, grant: Grant) -> Grant | None:
         """Own nothing."""
