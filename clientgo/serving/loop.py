@@ -186,7 +186,9 @@ class ConnectionLoop:
 
     def _accept_some(self, most: int) -> None:
         for _ in range(most):
-            if self.limiter.full and not self._make_room(self.clock.now()):
+            crowded = self.limiter.full
+            victim = self._victim(self.clock.now()) if crowded else None
+            if crowded and victim is None:
                 return
             try:
                 accepted, peer = self._listener.accept()
@@ -195,27 +197,31 @@ class ConnectionLoop:
             except ConnectionError:  # the client has disconnected
                 continue
             except OSError as error:
-                if not self._make_room(math.inf):
+                oldest = self._victim(math.inf)
+                if oldest is None:
                     log.warning("cannot accept connections", extra={"server": self._name, "err": error})
                     self._accepts_at = self.clock.now() + _PAUSE
                     return
+                self._evict(oldest)
                 continue
+            if victim is not None:  # not before a client has come
+                self._evict(victim)
             session = Session(ServingConnection(accepted, str(peer[0]), self._limits, self.clock), self)
             session.connection.hurried = self._hurried
             session.conversation = self._converse(session)
             self.limiter.add(session, session.connection.peer, self.clock.now())
             self._advance(session)
 
-    def _make_room(self, latest: float) -> bool:
-        """Evict a connection that may be evicted by then; return whether there is one."""
+    def _victim(self, latest: float) -> Session | None:
+        """Return the connection to evict for a new client; None if none may be evicted by then."""
         victim = self.limiter.to_evict()
-        if victim is None or victim[1] > latest:
-            return False
+        return None if victim is None or victim[1] > latest else victim[0]
+
+    def _evict(self, victim: Session) -> None:
         if not self._crowded:
             self._crowded = True
             log.warning("too many connections; evicting the oldest without a request", extra={"server": self._name})
-        self._advance(victim[0], error=Closed("evicted for another client"))
-        return True
+        self._advance(victim, error=Closed("evicted for another client"))
 
     def _advance(self, session: Session, value: Any = None, error: BaseException | None = None) -> None:
         """Continue the conversation with the result of what it waited for."""

@@ -293,6 +293,17 @@ def test_further_requests_wait_for_a_place() -> None:
             assert second.recv(4096).startswith(b"HTTP/1.1 200 OK")
 
 
+def test_one_connection_is_evicted_for_each_new_client() -> None:
+    with serving(ROUTES, limits=Limits(waiting=1, crowded=0.0)) as server, raw(server) as first:
+        first.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            first.recv(1)
+        with raw(server) as second:
+            assert until_closed(first) == b""
+            second.sendall(GET + b"\r\n")
+            assert second.recv(4096).startswith(b"HTTP/1.1 200 OK")
+
+
 def test_eviction_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     with serving(ROUTES, limits=Limits(waiting=1, crowded=0.0)) as server, raw(server) as first, raw(server) as second:
         assert until_closed(first) == b""
