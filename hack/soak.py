@@ -1,5 +1,7 @@
 """Soak test: random faults while the controller runs; run by `make soak ARGS="--minutes 30"`.
 
+`--faults nothing` only changes Foos, and `--plot FILE` draws memory, threads and open files of every process over time.
+
 A server, two replicas of the controller and a proxy between them; 2,000 Foos are created, changed and deleted. After
 each fault every Foo must be synced again, and at the end nothing may be lost. The seed, printed first, determines the
 faults.
@@ -17,9 +19,12 @@ from pathlib import Path
 from statistics import median
 from threading import Event
 
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+
 from clientgo.clock import SYSTEM_CLOCK, utc
 from clientgo.errors import ClientGoError
-from tests.faults.oracle import no_write_without_the_lease
+from tests.faults.oracle import Resources, no_write_without_the_lease
 from tests.faults.soaking import FAULTS, Cluster, bursts, overlaps
 
 BOUND = 120.0
@@ -39,6 +44,8 @@ class Soak:
         self.problems: list[str] = []
         self.memory: dict[tuple[str, int], list[float]] = {}
         self.writes: Counter[str] = Counter()
+        self.course: defaultdict[str, list[tuple[float, Resources]]] = defaultdict(list)
+        self.began = SYSTEM_CLOCK.now()
 
     def round(self, fault: str) -> None:
         """Inject one fault during changes; return when every Foo is synced again, or after the time limit."""
@@ -56,9 +63,13 @@ class Soak:
         self.measure()
 
     def measure(self) -> None:
-        """Record the memory of each process that is warm."""
+        """Record the resources of each process, and the memory of each that is warm."""
+        minutes = (SYSTEM_CLOCK.now() - self.began) / 60
+        self.course["server"].append((minutes, Resources.now(self.cluster.server.pid)))
         for replica in self.cluster.replicas:
             held = replica.resources()
+            if held is not None:
+                self.course[replica.name].append((minutes, held))
             if held is not None and SYSTEM_CLOCK.now() - replica.began > WARM:
                 self.memory.setdefault((replica.name, replica.starts), []).append(held.megabytes)
 
@@ -80,6 +91,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--foos", type=int, default=2000, help="number of Foos (default: 2000)")
     drawn = random.randrange(10**6)  # nosec B311  # faults are no secrets
     parser.add_argument("--seed", type=int, default=drawn, help="seed of the faults (default: random)")
+    names = ", ".join(sorted(FAULTS))
+    parser.add_argument("--faults", nargs="+", choices=sorted(FAULTS), default=sorted(FAULTS), metavar="FAULT",
+                        help=f"faults to inject (default: all): {names}")  # fmt: skip
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="PNG file of memory, threads and open files over time"
+    )
     parser.add_argument("--keep", type=Path, help="new folder to keep logs and audit log in")
     options = parser.parse_args(arguments)
     say(f"seed {options.seed}, {options.foos} Foos, {options.minutes:g} minutes")
@@ -88,11 +105,13 @@ def main(arguments: Sequence[str]) -> int:
         until = SYSTEM_CLOCK.now() + 60 * options.minutes
         number = 0
         while SYSTEM_CLOCK.now() < until:
-            fault = soak.rng.choice(sorted(FAULTS))
+            fault = soak.rng.choice(options.faults)
             number += 1
             soak.round(fault)
             now = f"{utc(SYSTEM_CLOCK):%H:%M:%S}"
             say(f"{number:4} {now} {fault}: {soak.healed[fault][-1]:.1f} s, {len(cluster.wanted)} Foos")
+        if options.plot:
+            plot(soak, options.plot)
         return report(soak)
 
 
@@ -121,6 +140,23 @@ def started(folder: Path, foos: int) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.stop()
+
+
+def plot(soak: Soak, file: Path) -> None:
+    """Draw the resources of each process over time."""
+    mpl.use("Agg")
+    panels = (("megabytes", "memory, MB"), ("threads", "threads"), ("files", "open files"))
+    figure, axes_of = plt.subplots(1, len(panels), figsize=(11, 3), layout="constrained")
+    for axes, (field, title) in zip(axes_of.flat, panels, strict=True):
+        for name, course in soak.course.items():
+            axes.plot([minutes for minutes, _ in course], [getattr(held, field) for _, held in course], label=name)
+        axes.set_ylim(bottom=0)
+        axes.set_title(title, fontsize=9, loc="left")
+        axes.set_xlabel("minutes", fontsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    axes_of.flat[0].legend(fontsize=8)
+    figure.savefig(file, dpi=120, metadata={"Software": None})
+    plt.close(figure)
 
 
 def report(soak: Soak) -> int:
