@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 
+from clientgo.kubernetes.types.events_v1 import Event
 from clientgo.meta import (
     EMPTY_MAP,
     Meta,
@@ -291,3 +292,7 @@ def test_replace_copies_dataclasses_and_structs() -> None:
     assert deployment.spec.replicas == 4
     with pytest.raises(TypeError):
         replace(FULL, no_such_field=1)
+
+
+def test_event_that_another_api_wrote_has_no_event_time() -> None:
+    assert decode(Event, b'{"metadata":{"name":"e"},"eventTime":null}').event_time is None

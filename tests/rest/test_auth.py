@@ -35,6 +35,13 @@ def test_token_with_a_line_break_is_rejected() -> None:
         credentials_for(Config("h", token="a\r\nX-Evil: 1"))
 
 
+def test_token_file_precedes_the_token(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("file\n")
+    config = Config("h", token="static", token_file=str(path))
+    assert credentials_for(config).authorization() == "Bearer file"
+
+
 @pytest.mark.feature("B-REST-08")
 def test_token_file_is_read_again_each_minute_and_not_before(tmp_path: Path) -> None:
     clock, path = FakeClock(), tmp_path / "token"
