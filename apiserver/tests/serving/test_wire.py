@@ -5,7 +5,7 @@ import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from io import BufferedRWPair
 
 import pytest
 
@@ -30,14 +30,14 @@ def exchange(server: ApiServer, *requests: str, data: bytes = b"") -> bytes:
 
 
 @contextmanager
-def opened(server: ApiServer) -> Iterator[IO[bytes]]:
+def opened(server: ApiServer) -> Iterator[BufferedRWPair]:
     """Connect, and close the connection at the end."""
     connection = socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2])), timeout=10)
     with connection, connection.makefile("rwb") as stream:
         yield stream
 
 
-def watch_head(stream: IO[bytes], query: str, accept: str) -> list[str]:
+def watch_head(stream: BufferedRWPair, query: str, accept: str) -> list[str]:
     """Start a watch and return the lines of the response's head."""
     path = f"{CONFIG_MAPS}?watch=true&{query}"
     stream.write(f"GET {path} HTTP/1.1\r\nHost: h\r\nAccept-Encoding: {accept}\r\n\r\n".encode())
@@ -45,7 +45,7 @@ def watch_head(stream: IO[bytes], query: str, accept: str) -> list[str]:
     return [line.decode().strip() for line in iter(stream.readline, b"\r\n")]
 
 
-def read_chunk(stream: IO[bytes]) -> bytes:
+def read_chunk(stream: BufferedRWPair) -> bytes:
     size = int(stream.readline(), 16)
     return stream.read(size + 2)[:size]
 

@@ -76,13 +76,6 @@ def bundle_name(value: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def bundle_signer(value: str, scope: FieldScope) -> Iterator[Cause]:
-    """Check the signer of a bundle, which is optional."""
-    if value:
-        yield from signer_name(value, scope)
-
-
-@rule()
 def bundle_source(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check a source of a projected volume with trusted authorities."""
     name, signer, path = value.get("name"), value.get("signerName"), value.get("path")
