@@ -95,3 +95,26 @@ def test_item_that_a_second_applier_owns_stays_so_that_the_apply_fails() -> None
     built["spec"]["template"]["spec"]["containers"] = containers[1:]
     status = kube.refused(422, "PATCH", f"{DEPLOYMENTS}/d?fieldManager=x", built, APPLY)
     assert [cause["field"] for cause in status["details"]["causes"]] == ["spec.template.spec.containers[0].image"]
+
+
+@pytest.mark.parametrize(
+    ("version", "shown"), [("1.36", ["a (default)", "b (default)", "c"]), ("1.37", ["a", "b (default)", "c"])]
+)
+def test_table_shows_the_newest_default_storage_class_alone_since_1_37(version: str, shown: list[str]) -> None:
+    kube, path = Kube(version=version), "/apis/storage.k8s.io/v1/storageclasses"
+    for name, default in (("a", "true"), ("b", "true"), ("c", "false")):
+        annotations = {"storageclass.kubernetes.io/is-default-class": default}
+        kube.ok("POST", path, {"metadata": {"name": name, "annotations": annotations}, "provisioner": "p.example.com"})
+        kube.clock.step(1)
+    table = kube.ok("GET", path, accept="application/json;as=Table;g=meta.k8s.io;v=v1")
+    assert [row["cells"][0] for row in table["rows"]] == shown
+
+
+@pytest.mark.parametrize(("version", "limit"), [("1.36", 262_144), ("1.37", 1024)])
+def test_error_of_a_volume_attachment_names_its_limit_since_1_37(version: str, limit: int) -> None:
+    kube, path = Kube(version=version), "/apis/storage.k8s.io/v1/volumeattachments"
+    spec = {"attacher": "a.example.com", "nodeName": "n", "source": {"persistentVolumeName": "p"}}
+    kube.ok("POST", path, {"metadata": {"name": "a"}, "spec": spec})
+    status = {"attached": False, "attachError": {"message": "x" * 1025}}
+    refused = kube.refused(422, "PATCH", f"{path}/a/status", {"status": status}, MERGE)
+    assert refused["details"]["causes"][0]["message"] == f"Too long: may not be more than {limit} bytes"
