@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from clientgo_apiserver.admission import podsecurity
+from clientgo_apiserver.admission.claims import check_claim_status
 from clientgo_apiserver.admission.defaulting import PRIORITY_CLASSES, STORAGE_CLASSES
 from clientgo_apiserver.admission.escalation import check_escalation
 from clientgo_apiserver.admission.limitranges import check_ranges
@@ -109,11 +110,14 @@ def check_policies(state: State, write: Write, new: Object, old: Object | None) 
     """Check an object that is about to be created or updated; for subresources, only its owners and signer."""
     check_owners(state, write, new, old)
     check_signer(state, write, new, old)
+    if write.resource.storage == _CLAIMS:
+        check_claim_status(state, write, new, old)
     if not write.subresource:
         for plugin in _PLUGINS.get(write.resource.storage, ()):
             plugin(state, write, new, old)
 
 
+_CLAIMS: Key = ("resource.k8s.io", "resourceclaims")
 _PODS: Key = ("", "pods")
 _PLUGINS: dict[Key, tuple[Plugin, ...]] = {
     **dict.fromkeys((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS), (check_escalation,)),

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PODS, PodCluster
-from apiserver.tests.inprocess import MERGE, Kube
+from apiserver.tests.inprocess import MERGE, STRATEGIC, Kube
 from clientgo.internal.cron import times_after
 from clientgo_apiserver.storage.stored import Key
 
@@ -119,3 +119,16 @@ def test_annotation_of_the_revision_does_not_count_for_the_generation() -> None:
     assert meta["annotations"] == {"deployment.kubernetes.io/revision": "1"}
     assert meta["generation"] == 1
     assert len(cluster.store.list(PODS)) == 1
+
+
+@pytest.mark.parametrize(("version", "code"), [("1.35", 422), ("1.36", 200), ("1.37", 200)])
+def test_init_containers_can_be_resized_since_1_36(version: str, code: int) -> None:
+    kube = Kube(version=version)
+    resources = {"requests": {"cpu": "1"}}
+    containers = [{"name": name, "image": "i", "resources": resources} for name in ("c", "init")]
+    spec = {"containers": containers[:1], "initContainers": containers[1:]}
+    kube.ok("POST", PATH, {"metadata": {"name": "p"}, "spec": spec})
+    patch = {"spec": {"initContainers": [{"name": "init", "resources": {"requests": {"cpu": "500m"}}}]}}
+    response = kube.send("PATCH", f"{PATH}/p/resize", patch, STRATEGIC)
+    assert response.status == code, response.body
+    assert code == 200 or "resources for non-sidecar init containers are immutable" in response.json()["message"]
