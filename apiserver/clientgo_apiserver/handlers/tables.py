@@ -52,8 +52,8 @@ def render(
     now = utc(clock)
     printable = with_effective_default(objects) if resource.kind == "StorageClass" else objects
     rows = [
-        {"cells": [printed.cell(shown, now) for printed in printer], "object": _row_object(obj, include)}
-        for obj, shown in zip(objects, printable, strict=True)
+        {"cells": [printed.cell(subject, now) for printed in printer], "object": _row_object(obj, include)}
+        for obj, subject in zip(objects, printable, strict=True)
     ]
     columns = [{field: getattr(printed.column, field) for field in _SHOWN} for printed in printer]
     head = {"kind": "Table", "apiVersion": META_VERSION, "metadata": list_meta}

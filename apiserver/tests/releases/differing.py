@@ -119,19 +119,19 @@ def _assigned(base: Object, assignments: Sequence[str]) -> Object:
     for assignment in assignments:
         path, value = _ASSIGNMENT.fullmatch(assignment).groups()  # type: ignore[union-attr]
         steps: list[Any] = [name or int(index) for name, index in _STEP.findall(path)]
-        place: Any = obj
+        container: Any = obj
         for step, following in pairwise(steps):
-            place = _entered(place, step, [] if isinstance(following, int) else {})
-        _entered(place, steps[-1], None)
-        place[steps[-1]] = json.loads(value)
+            container = _entered(container, step, [] if isinstance(following, int) else {})
+        _entered(container, steps[-1], None)
+        container[steps[-1]] = json.loads(value)
     return obj
 
 
-def _entered(place: Any, step: Any, empty: Any) -> Any:
-    if isinstance(place, list):
-        place.extend([empty] if step == len(place) else [])
-        return place[step]
-    return place.setdefault(step, empty)
+def _entered(container: Any, step: Any, empty: Any) -> Any:
+    if isinstance(container, list):
+        container.extend([empty] if step == len(container) else [])
+        return container[step]
+    return container.setdefault(step, empty)
 
 
 def _member(value: Any, path: str) -> Any:
@@ -197,8 +197,8 @@ def _role(send: Send, name: str, verb: str, group: str, plural: str) -> str:
 
 def _gate(send: Send, name: str) -> str:
     metrics = send("GET", "/metrics").body
-    found = re.search(rf'^kubernetes_feature_enabled{{name="{name}",stage="(\w*)"}} (\d)', metrics, re.MULTILINE)
-    return f"{found[1] or 'GA'}-{'on' if found[2] == '1' else 'off'}" if found else "absent"
+    match = re.search(rf'^kubernetes_feature_enabled{{name="{name}",stage="(\w*)"}} (\d)', metrics, re.MULTILINE)
+    return f"{match[1] or 'GA'}-{'on' if match[2] == '1' else 'off'}" if match else "absent"
 
 
 _VERBS: Mapping[str, Callable[..., str]] = {

@@ -72,11 +72,11 @@ def test_entry_of_a_map_goes_with_its_applier_and_a_struct_keeps_what_others_own
         head = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}}
         return {**head, "spec": spec}
 
-    def placed(value: Object) -> Object:
+    def nested(value: Object) -> Object:
         return {"m": {"k": value}} if path == "m" else {"o": value}
 
-    kube.ok("PATCH", f"{BARS}/a?fieldManager=x", bar(**placed({"a": "1"})), APPLY)
-    kube.ok("PATCH", f"{BARS}/a?fieldManager=updater", {"spec": placed({"b": "2"})}, MERGE)
+    kube.ok("PATCH", f"{BARS}/a?fieldManager=x", bar(**nested({"a": "1"})), APPLY)
+    kube.ok("PATCH", f"{BARS}/a?fieldManager=updater", {"spec": nested({"b": "2"})}, MERGE)
     applied = kube.ok("PATCH", f"{BARS}/a?fieldManager=x", bar(), APPLY).get("spec") or {}
     entry = (applied.get("m") or {}).get("k") if path == "m" else applied.get("o")
     assert entry == after
@@ -98,16 +98,16 @@ def test_item_that_a_second_applier_owns_stays_so_that_the_apply_fails() -> None
 
 
 @pytest.mark.parametrize(
-    ("version", "shown"), [("1.36", ["a (default)", "b (default)", "c"]), ("1.37", ["a", "b (default)", "c"])]
+    ("version", "names"), [("1.36", ["a (default)", "b (default)", "c"]), ("1.37", ["a", "b (default)", "c"])]
 )
-def test_table_shows_the_newest_default_storage_class_alone_since_1_37(version: str, shown: list[str]) -> None:
+def test_table_shows_the_newest_default_storage_class_alone_since_1_37(version: str, names: list[str]) -> None:
     kube, path = Kube(version=version), "/apis/storage.k8s.io/v1/storageclasses"
     for name, default in (("a", "true"), ("b", "true"), ("c", "false")):
         annotations = {"storageclass.kubernetes.io/is-default-class": default}
         kube.ok("POST", path, {"metadata": {"name": name, "annotations": annotations}, "provisioner": "p.example.com"})
         kube.clock.step(1)
     table = kube.ok("GET", path, accept="application/json;as=Table;g=meta.k8s.io;v=v1")
-    assert [row["cells"][0] for row in table["rows"]] == shown
+    assert [row["cells"][0] for row in table["rows"]] == names
 
 
 @pytest.mark.parametrize(("version", "limit"), [("1.36", 262_144), ("1.37", 1024)])
