@@ -19,9 +19,9 @@ USERS: dict[str, User] = {"admin": ADMIN, "bob": authenticated("bob", "team"), "
 class Guarded(Kube):
     """A server with RBAC; `acting` is the user whose token is sent ("" sends none)."""
 
-    def __init__(self) -> None:
+    def __init__(self, version: str = "") -> None:
         self.acting = "admin"
-        super().__init__(ServerOptions(tokens=dict(USERS), authorization="RBAC"))
+        super().__init__(ServerOptions(tokens=dict(USERS), authorization="RBAC"), version=version)
 
     def send(self, method: str, url: str, body: Any = None, kind: str = "application/json", **headers: str) -> Any:
         if self.acting:

@@ -80,7 +80,7 @@ class RequestHeaders:
             headers.append(("Authorization", authorization))
         if content_type:
             headers.append(("Content-Type", content_type))
-        # API servers compress responses above 128 KiB, never watches.
+        # Watches stay uncompressed: servers compress streaming lists since 1.37, each event by itself.
         if not streamed and self._compressed:
             headers.append(("Accept-Encoding", "gzip"))
         return (*headers, *self._fixed)

@@ -47,7 +47,7 @@ def check_escalation(state: State, write: Write, new: Object, old: Object | None
     """Check that a role or binding grants only what its writer holds (403, 404)."""
     if write.request.internal or is_superuser(state, write.request.user):
         return
-    if old is not None and _without(new) == _without(old):
+    if old is not None and without_owners(new) == without_owners(old):
         return
     storage = write.resource.storage
     if storage in (ROLES, CLUSTER_ROLES):
@@ -142,7 +142,7 @@ def _quoted(words: Iterable[str]) -> str:
     return f"[{' '.join(_encode(word).decode() for word in words)}]"
 
 
-def _without(obj: Object) -> Object:
+def without_owners(obj: Object) -> Object:
     """Return the object without its owners and finalizers, which anyone may change."""
     left_out = ("ownerReferences", "finalizers", "managedFields", "resourceVersion")
     meta = {field: value for field, value in obj["metadata"].items() if field not in left_out}

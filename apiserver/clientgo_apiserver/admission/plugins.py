@@ -9,9 +9,11 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from clientgo_apiserver.admission import podsecurity
+from clientgo_apiserver.admission.claims import check_claim_status
 from clientgo_apiserver.admission.defaulting import PRIORITY_CLASSES, STORAGE_CLASSES
 from clientgo_apiserver.admission.escalation import check_escalation
 from clientgo_apiserver.admission.limitranges import check_ranges
+from clientgo_apiserver.admission.signers import check_signer
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import forbidden
 from clientgo_apiserver.auth.authorization import (
@@ -65,18 +67,6 @@ def _check_finalizers(state: State, write: Write, new: Object, owner: Object) ->
         raise forbidden(write.resource, name, f"{reason}: {decision.reason}, <nil>")
 
 
-def _check_approver(state: State, write: Write, request: Object) -> None:
-    """Check that the user may approve certificates of the request's signer (403)."""
-    signer: str = request["spec"].get("signerName", "")
-    group = "certificates.k8s.io"
-    for name in (signer, f"{signer.partition('/')[0]}/*"):
-        target = ("signers", "", "", name)
-        if decide(state, Attributes(write.request.user, "approve", group, "*", *target)).allowed:
-            return
-    reason = f'user not permitted to approve requests with signerName "{signer}"'
-    raise forbidden(write.resource, write.name, reason)
-
-
 def _owners(obj: Object) -> list[Object]:
     references: list[Object] = (obj.get("metadata") or {}).get("ownerReferences") or []
     return references
@@ -117,15 +107,17 @@ Plugin = Callable[[State, Write, Object, Object | None], None]
 
 
 def check_policies(state: State, write: Write, new: Object, old: Object | None) -> None:
-    """Check an object that is about to be created or updated; for subresources, only its owners."""
+    """Check an object that is about to be created or updated; for subresources, only its owners and signer."""
     check_owners(state, write, new, old)
-    if write.subresource == "approval":
-        _check_approver(state, write, old or {})
+    check_signer(state, write, new, old)
+    if write.resource.storage == _CLAIMS:
+        check_claim_status(state, write, new, old)
     if not write.subresource:
         for plugin in _PLUGINS.get(write.resource.storage, ()):
             plugin(state, write, new, old)
 
 
+_CLAIMS: Key = ("resource.k8s.io", "resourceclaims")
 _PODS: Key = ("", "pods")
 _PLUGINS: dict[Key, tuple[Plugin, ...]] = {
     **dict.fromkeys((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS), (check_escalation,)),

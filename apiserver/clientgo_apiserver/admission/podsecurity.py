@@ -14,12 +14,12 @@ from clientgo_apiserver.admission.podsecuritychecks import CheckResult, describe
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, forbidden, invalid, invalid_value
 from clientgo_apiserver.registry.write import Write
+from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.state import State
 
 _PREFIX = "pod-security.kubernetes.io/"
 _LEVELS = ("privileged", "baseline", "restricted")
 _VERSION = re.compile(r"v1\.(0|[1-9][0-9]*)")
-_NEWEST = 36  # the release this server imitates
 _PODS = ("", "pods")
 _MAX_CHECKED = 3000  # pods checked when a namespace becomes stricter
 
@@ -36,7 +36,8 @@ class _Level:
 
     def broken(self, meta: Object, spec: Object) -> list[CheckResult]:
         """Return the violations of a pod."""
-        minor = _NEWEST if self.version == "latest" else min(_NEWEST, int(self.version.removeprefix("v1.")))
+        newest = current().minor
+        minor = newest if self.version == "latest" else min(newest, int(self.version.removeprefix("v1.")))
         return violations(self.name, minor, meta, spec)
 
     def broken_by(self, meta: Object, spec: Object) -> str:

@@ -19,12 +19,20 @@ _CAPABILITIES = frozenset((
     "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
     "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
 ))  # fmt: skip
-_SYSCTLS = frozenset((
-    "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.ip_local_reserved_ports",
-    "net.ipv4.ip_unprivileged_port_start", "net.ipv4.ping_group_range", "net.ipv4.tcp_fin_timeout",
-    "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes", "net.ipv4.tcp_keepalive_time",
-    "net.ipv4.tcp_rmem", "net.ipv4.tcp_syncookies", "net.ipv4.tcp_wmem",
-))  # fmt: skip
+_SYSCTLS = {
+    0: (
+        "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.ip_unprivileged_port_start",
+        "net.ipv4.ping_group_range", "net.ipv4.tcp_syncookies",
+    ),
+    27: ("net.ipv4.ip_local_reserved_ports",),
+    29: (
+        "net.ipv4.tcp_fin_timeout", "net.ipv4.tcp_keepalive_intvl", "net.ipv4.tcp_keepalive_probes",
+        "net.ipv4.tcp_keepalive_time",
+    ),
+    32: ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"),
+    37: ("net.ipv4.tcp_notsent_lowat", "net.ipv4.tcp_slow_start_after_idle"),
+}  # fmt: skip
+"""Allowed settings of the kernel, by the minor release that added them."""
 _SELINUX_TYPES = frozenset(("", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"))
 _VOLUMES = frozenset((
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected",
@@ -227,10 +235,15 @@ def _restricted_seccomp(meta: Object, spec: Object) -> CheckResult | None:
     return ("seccompProfile", f"pod or {_named(names)} {requirement}") if names else None
 
 
-def _sysctls(_: Object, spec: Object) -> CheckResult | None:
-    listed = [sysctl.get("name", "") for sysctl in _contexts(spec)[0].get("sysctls") or ()]
-    names = [name for name in listed if name not in _SYSCTLS]
-    return ("forbidden sysctls", ", ".join(names)) if names else None
+def _sysctls(minor: int) -> Check:
+    allowed = frozenset(name for since, names in _SYSCTLS.items() if since <= minor for name in names)
+
+    def check(_: Object, spec: Object) -> CheckResult | None:
+        listed = [sysctl.get("name", "") for sysctl in _contexts(spec)[0].get("sysctls") or ()]
+        names = [name for name in listed if name not in allowed]
+        return ("forbidden sysctls", ", ".join(names)) if names else None
+
+    return check
 
 
 def _volumes(_: Object, spec: Object) -> CheckResult | None:
@@ -278,6 +291,8 @@ _mounts = _forbidden_values(
 _private_mounts = _unless(_has_user_namespace, _mounts)
 _default_capabilities = _added_capabilities(_CAPABILITIES)
 
+_sysctl_checks = [_sysctls(minor) for minor in _SYSCTLS]
+
 # Minor release, check, and the weaker check it contains; in the order of the real server, by names that it gives them.
 _BASELINE: tuple[tuple[int, Check, Check | None], ...] = (
     (0, _app_armor, None),
@@ -290,7 +305,7 @@ _BASELINE: tuple[tuple[int, Check, Check | None], ...] = (
     (0, _private_mounts, None),
     (0, _selinux, None),
     (0, _baseline_seccomp, None),
-    (0, _sysctls, None),
+    *zip(_SYSCTLS, _sysctl_checks, (None, *_sysctl_checks), strict=False),
     (0, _host_process, None),
 )
 _RESTRICTED = (

@@ -25,9 +25,7 @@ _NAME_RULES: dict[tuple[str, str], names.Check] = {
     ("coordination.k8s.io", "leasecandidates"): names.data_key_errors,
     ("", "namespaces"): names.label_errors,
     ("apps", "statefulsets"): names.label_errors,
-    ("", "services"): lambda name: (
-        names.label_errors(name) if current().enabled("RelaxedServiceNameValidation") else names.label_1035_errors(name)
-    ),
+    ("", "services"): lambda name: service_name_errors(name),
     # Validators of these do not check names, but no name may break a path.
     ("", "events"): names.path_segment_errors,
     ("policy", "poddisruptionbudgets"): names.path_segment_errors,
@@ -36,6 +34,12 @@ _NAME_RULES: dict[tuple[str, str], names.Check] = {
         names.path_segment_errors,
     ),
 }
+
+
+def service_name_errors(name: str) -> list[str]:
+    """Return what is wrong with the name of a Service."""
+    is_relaxed = current().enabled("RelaxedServiceNameValidation")
+    return names.label_errors(name) if is_relaxed else names.label_1035_errors(name)
 
 
 def timestamp(clock: Clock, later: int = 0) -> str:

@@ -1,7 +1,7 @@
 """Paths that are not resources: discovery, OpenAPI, keys of tokens, health, version and metrics."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from functools import partial
 from typing import Any
@@ -263,7 +263,19 @@ def _metrics(state: State, _: HTTPRequest, segments: list[str]) -> HTTPResponse:
     for key in sorted(state.store.stored_keys()):
         name = f"{key[1]}.{key[0]}" if key[0] else key[1]
         lines.append(f'apiserver_storage_objects{{resource="{name}"}} {state.store.count(key)}')
+    lines += _gate_metrics(state)
     return HTTPResponse(200, ("\n".join(lines) + "\n").encode(), "text/plain; version=0.0.4; charset=utf-8")
+
+
+def _gate_metrics(state: State) -> Iterator[str]:
+    yield (
+        "# HELP kubernetes_feature_enabled [BETA] This metric records the data about the stage and enablement of a k8s"
+        " feature."
+    )
+    yield "# TYPE kubernetes_feature_enabled gauge"
+    for name, gate in sorted(state.release.gates.items()):
+        stage = "" if gate.stage == "GA" else gate.stage.upper()
+        yield f'kubernetes_feature_enabled{{name="{name}",stage="{stage}"}} {int(gate.on)}'
 
 
 _HANDLERS: dict[str, Callable[[State, HTTPRequest, list[str]], HTTPResponse | Deferred]] = {

@@ -17,6 +17,7 @@ from clientgo.meta.scheme import Column
 from clientgo_apiserver.api.resources import Resource
 from clientgo_apiserver.api.status import bad_request
 from clientgo_apiserver.gotypes.structs import metadata_in_order
+from clientgo_apiserver.printers.cells import with_effective_default
 from clientgo_apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, Printer, printer_of
 from clientgo_apiserver.printers.values import INVALID, moment_of, since
 from clientgo_apiserver.registry.defaults.kinds import TEMPLATE_GENERATION
@@ -49,9 +50,10 @@ def render(
     if resource.custom:
         printer = _custom_printer(resource)
     now = utc(clock)
+    printable = with_effective_default(objects) if resource.kind == "StorageClass" else objects
     rows = [
-        {"cells": [printed.cell(obj, now) for printed in printer], "object": _row_object(obj, include)}
-        for obj in objects
+        {"cells": [printed.cell(subject, now) for printed in printer], "object": _row_object(obj, include)}
+        for obj, subject in zip(objects, printable, strict=True)
     ]
     columns = [{field: getattr(printed.column, field) for field in _SHOWN} for printed in printer]
     head = {"kind": "Table", "apiVersion": META_VERSION, "metadata": list_meta}

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
+from clientgo_apiserver.admission.chain import admit_review
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import not_acceptable
 from clientgo_apiserver.auth import serviceaccounts
@@ -132,16 +133,20 @@ async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
 
 
 async def _review(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    return await run_step(request, 0, _reviewed, state, route, request)
-
-
-def _reviewed(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     write = _write(state, request, route, "CreateOptions")
-    obj = read_object(request.body, request.headers.get("content-type", ""), route.resource)
+    obj = await admit_review(state, write, await run_step(request, 0, _read_review, write))
+    kind, namespace = route.resource.kind, route.namespace
+    reviewed = await run_step(request, 0, reviews.review, state, kind, obj, request.user, namespace)
+    return json_response(reviewed, 201)
+
+
+def _read_review(write: Write) -> Object:
+    request = write.request
+    obj = read_object(request.body, request.headers.get("content-type", ""), write.resource)
     obj = {**obj, "metadata": read_metadata(write, obj)}
-    check_types(write, route.resource, obj)
+    check_types(write, write.resource, obj)
     obj["metadata"] = with_managed_fields(obj["metadata"], managed_fields(write, {}, obj))
-    return json_response(reviews.review(state, route.resource.kind, obj, request.user, route.namespace), 201)
+    return obj
 
 
 async def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:

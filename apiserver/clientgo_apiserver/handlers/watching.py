@@ -37,7 +37,8 @@ class WatchServer:
     """One watch. `chunks` serves it over a connection; `take` returns pending frames, for use in process.
 
     If `direct` is set, frames are sent through it once `chunks` has sent the initial ones, together for each turn of
-    the loop. `overflowed` means that the client did not read and is disconnected.
+    the loop. `overflowed` means that the client did not read and is disconnected. `is_streaming_list` means that it
+    begins with the existing objects, and a bookmark tells where they end.
     """
 
     status = 200
@@ -66,6 +67,7 @@ class WatchServer:
         self._direct = False
         self.direct: Callable[[bytes], None] | None = None
         self.overflowed = False
+        self.is_streaming_list = False
         self._headers_sent = False
         self._sent = 0  # the latest revision this stream has seen
         self._begin(query)
@@ -164,6 +166,7 @@ class WatchServer:
         self._initial.extend(entry for entry in entries if self._selected(entry))
         self._initial.extendleft(self._take_initial(1))  # a table's columns come with the first one
         self._sent = self._state.store.revision
+        self.is_streaming_list = self._bookmarks
         if self._bookmarks:
             self._push(self._bookmark({INITIAL_EVENTS_END: "true"}))
 

@@ -12,6 +12,8 @@ _TOOLS = ("curl", "Wget", "Mozilla/5.0")  # user agents of people
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
 _PLAIN = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/*", "*/*")
 _LEAST_COMPRESSED = 128 * 1024
+GZIP_HEADERS = [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
+"""Headers of a compressed response."""
 
 
 def wants_indentation(request: HTTPRequest) -> bool:
@@ -47,10 +49,20 @@ def is_compressible(request: HTTPRequest, response: HTTPResponse) -> bool:
     """Return whether the response is long enough for compression, and the client accepts it."""
     if len(response.body) < _LEAST_COMPRESSED or request.method != "GET":
         return False
-    return "gzip" in request.headers.get("accept-encoding", "") and response.status == 200
+    return accepts_gzip(request) and response.status == 200
+
+
+def accepts_gzip(request: HTTPRequest) -> bool:
+    """Return whether the client accepts compressed responses; as in Kubernetes, `gzip` with a weight does not count."""
+    return any(token.strip() == "gzip" for token in request.headers.get("accept-encoding", "").split(","))
+
+
+def gzip_member(data: bytes) -> bytes:
+    """Return the data as a complete gzip file; a client reads several of them as one."""
+    return gzip.compress(data, 1)
 
 
 def compress(response: HTTPResponse) -> HTTPResponse:
     """Return the response compressed; it takes milliseconds."""
-    headers = [*response.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
-    return HTTPResponse(response.status, gzip.compress(response.body, 1), response.content_type, headers)
+    headers = [*response.headers, *GZIP_HEADERS]
+    return HTTPResponse(response.status, gzip_member(response.body), response.content_type, headers)

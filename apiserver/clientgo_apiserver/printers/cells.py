@@ -1,6 +1,6 @@
 """Cells that are more than the value at a path, as a real server prints them for each kind."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +21,7 @@ from clientgo_apiserver.printers.values import (
     since,
     true_conditions,
 )
+from clientgo_apiserver.releases.release import current
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 
@@ -197,6 +198,19 @@ def _ingress_parameters(parameters: Any) -> str:
 
 def _is_default(meta: Obj) -> bool:
     return bool(dig(meta, "annotations", "storageclass.kubernetes.io/is-default-class") == "true")
+
+
+def with_effective_default(classes: Sequence[Obj]) -> Sequence[Obj]:
+    """Return the storage classes of a list with one default since 1.37: the newest, as claims get it."""
+    marked = [meta for each in classes if _is_default(meta := each["metadata"])]
+    if len(marked) < 2 or not current().at_least("1.37"):
+        return classes
+    newest = max(meta["creationTimestamp"] for meta in marked)
+    default = min(meta["name"] for meta in marked if meta["creationTimestamp"] == newest)
+    return [
+        each if each["metadata"]["name"] == default else {**each, "metadata": {**each["metadata"], "annotations": {}}}
+        for each in classes
+    ]
 
 
 def _pair(*members: str) -> Callable[[Any], str]:

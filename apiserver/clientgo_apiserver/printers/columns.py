@@ -17,7 +17,18 @@ from clientgo_apiserver.printers.cells import CELLS
 from clientgo_apiserver.printers.values import Obj, dig, since
 from clientgo_apiserver.releases.release import cached_by_release
 
-CREATED_DESCRIPTION = "Time since the object was created."
+NAME_DESCRIPTION = (
+    "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a"
+    " client to request the generation of an appropriate name automatically. Name is primarily intended for creation"
+    " idempotence and configuration definition. Cannot be updated. More info:"
+    " https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names"
+)
+CREATED_DESCRIPTION = (
+    "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed"
+    " to be set in happens-before order across separate operations. Clients may not set this value. It is represented"
+    " in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info:"
+    " https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata"
+)
 
 
 class Printed(NamedTuple):
@@ -64,7 +75,7 @@ def _non_empty(value: Any, default: Any) -> Any:
 
 _FIXED = {
     "Name": Printed(
-        Column("Name", "string", ".metadata.name", "Name of the object.", "name"),
+        Column("Name", "string", ".metadata.name", NAME_DESCRIPTION, "name"),
         lambda obj, _: dig(obj, "metadata", "name", default=""),
     ),
     "Age": Printed(

@@ -27,7 +27,7 @@ from clientgo_apiserver.http.messages import (
     read_headers,
     warning_headers,
 )
-from clientgo_apiserver.http.rendering import compress, is_compressible
+from clientgo_apiserver.http.rendering import GZIP_HEADERS, accepts_gzip, compress, gzip_member, is_compressible
 from clientgo_apiserver.http.steps import in_thread
 from clientgo_apiserver.http.upgrades import Upgrade
 from clientgo_apiserver.serving import sockets
@@ -206,11 +206,14 @@ class App:
 
         gone = asyncio.ensure_future(until_disconnect())
         try:
-            warnings = _lines(warning_headers(request))
-            exchange.begin_stream(stream.status, warnings + self._headers(request, stream.content_type))
+            headers = warning_headers(request)
+            pack: Callable[[bytes], bytes] = bytes
+            if accepts_gzip(request) and self._is_compressible(stream):
+                headers, pack = [*headers, *GZIP_HEADERS], gzip_member
+            exchange.begin_stream(stream.status, _lines(headers) + self._headers(request, stream.content_type))
             if isinstance(stream, WatchServer) and not matching:
-                stream.direct = sink(exchange, self.api.state.options.watch_buffer)
-            if await _carry(stream, send, matching):
+                stream.direct = sink(exchange, self.api.state.options.watch_buffer, pack)
+            if await _carry(stream, send, matching, pack):
                 async with asyncio.timeout(self.api.state.options.stall_seconds):
                     await send(_piece(b"", more=False))
             else:
@@ -222,9 +225,16 @@ class App:
             stream.close()
             self._streams.discard(stream)
 
+    def _is_compressible(self, stream: Stream) -> bool:
+        streams_list = isinstance(stream, WatchServer) and stream.is_streaming_list
+        return streams_list and self.api.state.release.enabled("WatchListCompression")
 
-async def _carry(stream: Stream, send: Send, matching: list[Fault]) -> bool:
-    """Send the stream's chunks until it ends; return False if a fault or a client that does not read ends it."""
+
+async def _carry(stream: Stream, send: Send, matching: list[Fault], pack: Callable[[bytes], bytes]) -> bool:
+    """Send the stream's chunks, each packed by `pack`, until it ends.
+
+    Return False if a fault or a client that does not read ends it.
+    """
     silent = any(fault.silent for fault in matching)
     cut = min((fault.cut for fault in matching if fault.cut), default=0)
     frames = 0
@@ -234,10 +244,10 @@ async def _carry(stream: Stream, send: Send, matching: list[Fault]) -> bool:
         lines = chunk.splitlines(keepends=True) if cut else ()
         if cut and frames + len(lines) >= cut:
             last_lines = lines[: cut - frames]
-            await send(_piece(b"".join(last_lines)[: -max(1, len(last_lines[-1]) // 2)]))
+            await send(_piece(pack(b"".join(last_lines)[: -max(1, len(last_lines[-1]) // 2)])))
             return False
         frames += len(lines)
-        await send(_piece(chunk))
+        await send(_piece(pack(chunk)))
         # Waits until the client has read it: later frames are buffered, and counted, by the stream.
         await send(_piece(b""))
     return not (isinstance(stream, WatchServer) and stream.overflowed)

@@ -157,15 +157,15 @@ class Connection(HttpToolsProtocol):
             self._waiting = None
 
 
-def sink(exchange: Exchange, limit: int) -> Callable[[bytes], None]:
-    """Return a function that writes chunks of a started response directly to the transport.
+def sink(exchange: Exchange, limit: int, pack: Callable[[bytes], bytes]) -> Callable[[bytes], None]:
+    """Return a function that writes chunks of a started response, each packed by `pack`, directly to the transport.
 
     It takes a tenth of the time of a task that wakes up for each chunk. A client with more than `limit` unread bytes is
     disconnected.
     """
 
     def send(data: bytes) -> None:
-        exchange.write_chunk(data)
+        exchange.write_chunk(pack(data))
         if exchange.transport.get_write_buffer_size() > limit:
             exchange.transport.abort()
 

@@ -570,3 +570,22 @@ def test_stopping_server_rejects_requests_whose_webhooks_hang(hook: WebhookServe
         group.join(10)
         release.set()
     assert statuses == [503] * 64
+
+
+@pytest.mark.parametrize(("version", "paths"), [("1.36", ["/v"]), ("1.37", [])])
+@pytest.mark.parametrize(
+    ("path", "spec"),
+    [
+        ("/apis/authorization.k8s.io/v1/subjectaccessreviews", {"user": "u", "resourceAttributes": {"verb": "get"}}),
+        ("/apis/authentication.k8s.io/v1/tokenreviews", {"token": "t"}),
+    ],
+)
+def test_review_is_not_sent_to_a_webhook_of_all_resources_since_1_37(
+    hook: WebhookServer, version: str, paths: list[str], path: str, spec: Object
+) -> None:
+    everything = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
+    kube = Kube(version=version)
+    validating(kube, hook, "/v", rules=[everything])
+    hook.answers = {"/v": allow}
+    kube.ok("POST", path, {"spec": spec})
+    assert hook.paths() == paths

@@ -160,3 +160,29 @@ def test_check_applies_from_its_release() -> None:
     spec = {"containers": [{"name": "a", "livenessProbe": {"tcpSocket": {"host": "h"}}}]}
     assert violations("baseline", 33, {}, spec) == []
     assert violations("baseline", 34, {}, spec)
+
+
+@pytest.mark.parametrize(
+    ("name", "since"),
+    [
+        ("kernel.shm_rmid_forced", 0),
+        ("net.ipv4.ip_local_reserved_ports", 27),
+        ("net.ipv4.tcp_fin_timeout", 29),
+        ("net.ipv4.tcp_rmem", 32),
+        ("net.ipv4.tcp_notsent_lowat", 37),
+    ],
+)
+def test_setting_of_the_kernel_is_allowed_since_a_release(name: str, since: int) -> None:
+    spec = {"containers": [], "securityContext": {"sysctls": [{"name": name, "value": "1"}]}}
+    for minor in (26, 28, 31, 36, 37):
+        assert (violations("baseline", minor, {}, spec) == []) is (minor >= since), minor
+
+
+@pytest.mark.parametrize(("version", "code"), [("1.36", 403), ("1.37", 201)])
+def test_latest_policy_is_that_of_the_server(version: str, code: int) -> None:
+    kube = Kube(version=version)
+    labels = {"pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "latest"}
+    kube.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "n", "labels": labels}})
+    settings = [{"name": "net.ipv4.tcp_slow_start_after_idle", "value": "0"}]
+    spec = {"containers": [{"name": "c", "image": "i"}], "securityContext": {"sysctls": settings}}
+    assert kube.send("POST", "/api/v1/namespaces/n/pods", {"metadata": {"name": "p"}, "spec": spec}).status == code

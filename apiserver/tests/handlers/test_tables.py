@@ -61,6 +61,7 @@ def test_custom_resource_has_its_definitions_columns_after_the_name() -> None:
     ]
     assert table["columnDefinitions"][0]["format"] == "name"
     described = [column["description"] for column in table["columnDefinitions"]]
+    assert described[0].startswith("Name must be unique within a namespace. ")
     assert described[1] == "Custom resource definition column (in JSONPath format): .spec.deploymentName"
     assert described[3] == "Whether it is."
     assert [column["priority"] for column in table["columnDefinitions"]] == [0, 0, 0, 0, 1, 0]

@@ -2,6 +2,7 @@ import base64
 
 import pytest
 
+from apiserver.tests.certificates import AUTHORITY, SIGNING_REQUEST
 from apiserver.tests.guarded import Guarded, rule, user
 from apiserver.tests.inprocess import MERGE, Kube, Object
 
@@ -66,3 +67,61 @@ def test_approval_needs_permission_for_the_signer(guarded: Guarded) -> None:
 def test_invalid_certificate_request_is_rejected(kube: Kube, spec: Object, field: str) -> None:
     causes = kube.refused(422, "POST", REQUESTS, request(**spec))["details"]["causes"]
     assert [cause["field"] for cause in causes] == [field]
+
+
+def allow(guarded: Guarded, name: str, *rules: Object) -> None:
+    """Give eve these permissions, as the administrator, and act as eve."""
+    guarded.acting = "admin"
+    guarded.role(name, *rules, cluster=True)
+    guarded.bind("ClusterRole", name, user("eve"), cluster=True)
+    guarded.acting = "eve"
+
+
+def test_certificate_is_signed_with_permission_for_the_signer(guarded: Guarded) -> None:
+    guarded.ok("POST", REQUESTS, request())
+    allow(guarded, "writer", rule("get update patch", "certificatesigningrequests/status", "certificates.k8s.io"))
+    failed = {"status": {"conditions": [{**APPROVED, "type": "Failed"}]}}
+    refused = guarded.refused(403, "PATCH", f"{REQUESTS}/a/status", failed, MERGE)
+    assert refused["message"].endswith('user not permitted to sign requests with signerName "example.com/signer"')
+    guarded.ok("PATCH", f"{REQUESTS}/a/status", {"status": {"conditions": None}}, MERGE)
+    allow(guarded, "signer", rule("sign", "signers", "certificates.k8s.io", resourceNames=["example.com/signer"]))
+    guarded.ok("PATCH", f"{REQUESTS}/a/status", failed, MERGE)
+
+
+BUNDLES = "/apis/certificates.k8s.io/v1/clustertrustbundles"
+
+
+def test_trusted_authorities_of_a_signer_need_permission_to_attest(guarded: Guarded) -> None:
+    bundle: Object = {"metadata": {"name": "example.com:signer:a"}, "spec": {"trustBundle": AUTHORITY}}
+    signed: Object = {**bundle, "spec": {**bundle["spec"], "signerName": "example.com/signer"}}
+    allow(guarded, "writer", rule("create get update patch", "clustertrustbundles", "certificates.k8s.io"))
+    refused = guarded.refused(403, "POST", BUNDLES, signed)
+    assert refused["message"].endswith('user not permitted to attest for signerName "example.com/signer"')
+    guarded.ok("POST", BUNDLES, {**bundle, "metadata": {"name": "a"}})
+    allow(guarded, "attester", rule("attest", "signers", "certificates.k8s.io", resourceNames=["example.com/*"]))
+    guarded.ok("POST", BUNDLES, signed)
+
+
+def test_owners_of_trusted_authorities_change_without_permission_to_attest(guarded: Guarded) -> None:
+    spec = {"signerName": "example.com/signer", "trustBundle": AUTHORITY}
+    guarded.ok("POST", BUNDLES, {"metadata": {"name": "example.com:signer:a"}, "spec": spec})
+    allow(guarded, "writer", rule("create get update patch", "clustertrustbundles", "certificates.k8s.io"))
+    path = f"{BUNDLES}/example.com:signer:a"
+    guarded.ok("PATCH", path, {"metadata": {"finalizers": ["a.io/f"]}}, MERGE)
+    guarded.refused(403, "PATCH", path, {"metadata": {"labels": {"a": "b"}}}, MERGE)
+
+
+def test_pod_certificate_is_signed_with_permission_for_the_signer(guarded: Guarded) -> None:
+    path = "/apis/certificates.k8s.io/v1/namespaces/default/podcertificaterequests"
+    ids = dict.fromkeys(("podUID", "serviceAccountUID", "nodeUID"), "1")
+    names = {"podName": "p", "serviceAccountName": "s", "nodeName": "n", "signerName": "example.com/signer"}
+    spec = {**ids, **names, "stubPKCS10Request": SIGNING_REQUEST}
+    guarded.ok("POST", path, {"metadata": {"name": "a"}, "spec": spec})
+    allow(guarded, "writer", rule("get update patch", "podcertificaterequests/status", "certificates.k8s.io"))
+    denied = {"type": "Denied", "status": "True", "reason": "Test", "lastTransitionTime": "2023-11-14T22:13:20Z"}
+    patch = {"status": {"conditions": [{**denied, "message": ""}]}}
+    refused = guarded.refused(422, "PATCH", f"{path}/a/status", patch, MERGE)
+    [cause] = refused["details"]["causes"]
+    assert cause["message"] == 'Forbidden: User "eve" is not permitted to "sign" for signer "example.com/signer"'
+    allow(guarded, "signer", rule("sign", "signers", "certificates.k8s.io", resourceNames=["example.com/*"]))
+    guarded.ok("PATCH", f"{path}/a/status", patch, MERGE)

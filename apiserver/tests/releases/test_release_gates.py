@@ -115,3 +115,32 @@ def test_disabled_gate_drops_its_field_and_keeps_one_in_use() -> None:
 def test_server_in_memory_has_the_version_it_is_asked_for() -> None:
     server = InMemoryServer(FakeClock(), bare=True, version="1.35")
     assert b'"minor": "35"' in server.request("GET", "/version", {}, b"").body
+
+
+@pytest.mark.parametrize(
+    ("version", "gate", "api_version", "plural"),
+    [
+        ("1.35", "MutatingAdmissionPolicy", "admissionregistration.k8s.io/v1beta1", "mutatingadmissionpolicies"),
+        ("1.36", "ClusterTrustBundle", "certificates.k8s.io/v1beta1", "clustertrustbundles"),
+        ("1.36", "DRADeviceTaintRules", "resource.k8s.io/v1beta2", "devicetaintrules"),
+        ("1.36", "StorageVersionMigrator", "storagemigration.k8s.io/v1beta1", "storageversionmigrations"),
+    ],
+)
+def test_beta_version_of_a_kind_is_served_with_its_gate(version: str, gate: str, api_version: str, plural: str) -> None:
+    path = f"/apis/{api_version}/{plural}"
+    assert Kube(version=version, gates=f"{gate}=true").ok("GET", path)["apiVersion"] == api_version
+    assert Kube(version=version).send("GET", path).status == 404
+    assert Kube(version="1.37").send("GET", path).status == 404
+
+
+def test_beta_policy_changes_objects() -> None:
+    kube = Kube(version="1.35", gates="MutatingAdmissionPolicy=true")
+    api = "/apis/admissionregistration.k8s.io/v1beta1"
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}]
+    patch = {"expression": 'Object{data: {"a": "b"}}'}
+    mutations = [{"patchType": "ApplyConfiguration", "applyConfiguration": patch}]
+    spec = {"reinvocationPolicy": "Never", "matchConstraints": {"resourceRules": rules}, "mutations": mutations}
+    kube.ok("POST", f"{api}/mutatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": spec})
+    kube.ok("POST", f"{api}/mutatingadmissionpolicybindings", {"metadata": {"name": "p"}, "spec": {"policyName": "p"}})
+    path = "/api/v1/namespaces/default/configmaps"
+    assert kube.ok("POST", path, {"metadata": {"name": "c"}})["data"] == {"a": "b"}

@@ -8,8 +8,10 @@ A table is a text with sections, types and rows. `#` begins a comment:
       3 containerPort! int32              field: protobuf number, JSON name (`!`: required), Go type, options
       4 protocol Protocol default=TCP
 
-Types of other sections are those of `v1` and `meta.k8s.io/v1`. A number `-` is not known, and the kind is not read from
-protobuf. A field `~` is embedded: its fields belong to the object around it; with the number 0 only in JSON.
+Types of other sections are those of `v1` and `meta.k8s.io/v1`. A section with `of=API_VERSION kinds=A,B gate=GATE` has
+these kinds, and all types, of another one, whatever their ranges: versions before a kind became generally available. A
+number `-` is not known, and the kind is not read from protobuf. A field `~` is embedded: its fields belong to the
+object around it; with the number 0 only in JSON.
 
 Marks of types: `kind` and `kinds` (kinds have apiVersion and kind; `kinds` exist in every group), `list` (kind with a
 list type), `atomic` (one field for server-side apply), `union=discriminator:fields`, `schema=` (JSON that is not an
@@ -126,7 +128,9 @@ class Section:
     def __init__(self, text: str, table: "Mapping[str, Section]", minor: int) -> None:
         head, _, self._text = text.partition("]\n")
         self._minor = minor
-        self.api_version, _, self.package = head.partition(" ")
+        self.api_version, self.package, *words = f"{head} ".split(" ")
+        self._options = parse_options(" ".join(words))
+        self._is_served = is_in_range(head, minor)
         group, _, self.version = self.api_version.rpartition("/")
         self.group = "" if self.api_version == META else group
         self._table = table
@@ -134,11 +138,20 @@ class Section:
     @cached_property
     def types(self) -> Mapping[str, GoType]:
         """The types by name."""
+        if "of" in self._options:
+            return dict(self._types_of_another()) if self._is_served else {}
         return {
             name: GoType(name, head, rows, self._minor)
             for name, head, rows in _TYPE.findall(self._text)
             if is_in_range(head, self._minor)
         }
+
+    def _types_of_another(self) -> Iterator[tuple[str, GoType]]:
+        kinds, gate = self._options["kinds"].split(","), self._options["gate"]
+        for name, head, rows in _TYPE.findall(self._table[self._options["of"]]._text):
+            if name in kinds or " kind" not in head:
+                head = _RANGE.sub("", head) + (f" gate={gate}" if name in kinds else "")
+                yield name, GoType(name, head, rows, self._minor)
 
     def find(self, name: str) -> "tuple[Section, GoType] | None":
         """Return the type that a name stands for in this section, and the section that has it; None without one."""

@@ -13,6 +13,7 @@ from clientgo_apiserver.registry.autoscalers import PREFIX
 from clientgo_apiserver.registry.defaults.pods import pod, quality_of_service
 from clientgo_apiserver.registry.defaults.services import service
 from clientgo_apiserver.registry.defaults.types import complete
+from clientgo_apiserver.releases.release import current
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 """The annotation that counts the changes of a DaemonSet's template; Kubernetes' own form of the object lacks it."""
@@ -38,7 +39,7 @@ def set_kind_defaults(resource: Resource, obj: Object, old: Object | None, now: 
 
     A new object of a kind with a status starts with the status the server gives it, not with the client's.
     """
-    created = old is None and resource.status and resource.storage not in _KEEPS_STATUS
+    created = old is None and resource.status and not keeps_status(resource)
     if created:
         obj = {**obj, "status": {}}
     if old is not None and resource.kind == "Pod":
@@ -193,4 +194,13 @@ _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] =
     ("batch", "jobs"): _job,
 }
 # The kubelet registers its node with a status.
-_KEEPS_STATUS = frozenset({("", "nodes")})
+
+
+def keeps_status(resource: Resource) -> bool:
+    """Return whether a created object keeps the status that it is sent with."""
+    return resource.storage == ("", "nodes") or is_written_with_status(resource)
+
+
+def is_written_with_status(resource: Resource) -> bool:
+    """Return whether every write may change the status."""
+    return resource.kind == "ServiceCIDR" and not current().enabled("ServiceCIDRStatusFieldWiping")

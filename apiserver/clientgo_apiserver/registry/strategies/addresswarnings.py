@@ -6,14 +6,20 @@ import re
 from collections.abc import Iterator
 
 from clientgo.internal.hosts import parse_ip
+from clientgo_apiserver.releases.release import current
 
 _LEADING_ZEROS = re.compile(r"(^|\.)0+(?=\d)")
-_FUTURE = "will be considered invalid in a future Kubernetes release"
 
 
 def quoted(text: str) -> str:
     """Return a text in double quotes, as Go's %q."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def _is_invalid() -> str:
+    if current().at_least("1.36"):
+        return "is invalid"
+    return "will be considered invalid in a future Kubernetes release"
 
 
 def ip_warnings(text: str, path: str) -> Iterator[str]:
@@ -24,7 +30,7 @@ def ip_warnings(text: str, path: str) -> Iterator[str]:
         return
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     if plain != text or mapped:
-        yield f"{path}: non-standard IP address {quoted(text)} {_FUTURE}: use {quoted(str(mapped or address))}"
+        yield f"{path}: non-standard IP address {quoted(text)} {_is_invalid()}: use {quoted(str(mapped or address))}"
     elif address.version == 6 and str(address) != text:
         yield f"{path}: IPv6 address {quoted(text)} should be in RFC 5952 canonical format ({quoted(str(address))})"
 
@@ -46,6 +52,6 @@ def cidr_warnings(text: str, path: str) -> Iterator[str]:
         choices = f"(should be {quoted(network)} or {quoted(single)}?)"
         yield f"{path}: CIDR value {quoted(text)} is ambiguous in this context {choices}"
     if nonstandard:
-        yield f"{path}: non-standard CIDR value {quoted(text)} {_FUTURE}: use {quoted(network)}"
+        yield f"{path}: non-standard CIDR value {quoted(text)} {_is_invalid()}: use {quoted(network)}"
     if not ambiguous and not nonstandard and interface.version == 6 and network != text:
         yield f"{path}: IPv6 CIDR value {quoted(text)} should be in RFC 5952 canonical format ({quoted(network)})"

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+from clientgo.meta.apply.fieldsets import FieldPath
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.crds import crdstatus
 from clientgo_apiserver.crds.crdschema import with_stored_version
 from clientgo_apiserver.crds.definitions import definition_warnings
+from clientgo_apiserver.registry.defaults.kinds import is_written_with_status
 from clientgo_apiserver.registry.strategies.certificates import ApprovalStrategy, RequestStatusStrategy, RequestStrategy
 from clientgo_apiserver.registry.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
 from clientgo_apiserver.registry.strategies.services import ServiceStrategy
@@ -127,6 +129,18 @@ class _APIServiceStrategy(Strategy):
         return {**new, "status": {"conditions": [{**_LOCAL, "lastTransitionTime": context.now}]}}
 
 
+class _ServiceCIDRStrategy(Strategy):
+    """Strategy of ServiceCIDRs, whose status could be written with their spec until 1.35."""
+
+    def ignored_fields(self, resource: Resource) -> tuple[FieldPath, ...]:
+        """Return the path of the status, if it is reset."""
+        return () if is_written_with_status(resource) else super().ignored_fields(resource)
+
+    def reset_fields(self, context: Write, new: Object, old: Object) -> Object:
+        """Return the new object, with the old status if it is reset."""
+        return new if is_written_with_status(context.resource) else super().reset_fields(context, new, old)
+
+
 class _PriorityClassStrategy(Strategy):
     """Strategy of PriorityClasses, whose generation stays 1."""
 
@@ -195,6 +209,7 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("apps", "deployments", "status"): StatusStrategy("labels"),
     ("apps", "deployments", "scale"): _DeploymentStrategy(),
     ("batch", "jobs", ""): _JobStrategy(),
+    ("networking.k8s.io", "servicecidrs", ""): _ServiceCIDRStrategy(),
     ("scheduling.k8s.io", "priorityclasses", ""): _PriorityClassStrategy(),
     (*_REQUESTS, ""): RequestStrategy(),
     (*_REQUESTS, "approval"): ApprovalStrategy(),

@@ -5,6 +5,7 @@ from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value
 from clientgo_apiserver.registry.defaults.pods import quality_of_service
 from clientgo_apiserver.registry.strategies.strategy import Strategy, with_versions
 from clientgo_apiserver.registry.write import Write
+from clientgo_apiserver.releases.release import current
 
 _RESIZED = ("resources", "resizePolicy")
 _RESIZABLE = ("containers", "initContainers")
@@ -103,9 +104,23 @@ def _resize_errors(new: Object, old: Object) -> list[Cause]:
             if container["name"] != other.get("name"):
                 reason = f"{kind} may not be renamed or reordered on resize"
                 causes.append(forbidden_field(f"{path}.name", reason))
+            elif kind == "initContainers" and container.get("restartPolicy") != "Always":
+                causes += _init_container_errors(container, other, path)
             else:
                 causes += _container_errors(container.get("resources") or {}, other.get("resources") or {}, path)
     return causes
+
+
+def _init_container_errors(before: Object, after: Object, path: str) -> list[Cause]:
+    old, new = before.get("resources") or {}, after.get("resources") or {}
+    if not current().enabled("InPlacePodVerticalScalingInitContainers"):
+        reason = "resources for non-sidecar init containers are immutable"
+        return [forbidden_field("spec", reason)] if old != new else []
+    restarts = any(policy.get("restartPolicy") == "RestartContainer" for policy in after.get("resizePolicy") or ())
+    if restarts and old != new:
+        reason = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
+        return [forbidden_field(path, reason)]
+    return _container_errors(old, new, path)
 
 
 def _container_errors(before: Object, after: Object, path: str) -> list[Cause]:

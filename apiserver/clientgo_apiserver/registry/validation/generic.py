@@ -192,10 +192,10 @@ def items(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
 
 
 @rule()
-def size(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
-    """Reject a text of more bytes than the limit."""
+def size(value: Any, _: FieldScope, limit: int, reported: int = 0) -> Iterator[Cause]:
+    """Reject a text of more bytes than the limit; an error may name another one."""
     if len(value.encode()) > limit:
-        yield too_long("", limit)
+        yield too_long("", reported or limit)
 
 
 @rule()

@@ -9,8 +9,10 @@ from clientgo.internal.hosts import parse_ip
 from clientgo_apiserver.api import names
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.gotypes.metadata import service_name_errors
 from clientgo_apiserver.registry.validation.generic import ip_address, port, without_zeros
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+from clientgo_apiserver.releases.release import current
 
 _MAX_AFFINITY = 86400
 _BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
@@ -34,7 +36,7 @@ ParsedNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 def _network(value: Any) -> ParsedNetwork | None:
     try:
-        return ipaddress.ip_network(value, strict=False) if "/" in value else None
+        return ipaddress.ip_network(without_zeros(value), strict=False) if "/" in value else None
     except ValueError:
         return None
 
@@ -47,8 +49,15 @@ def cidr(value: str, _: FieldScope) -> Iterator[Cause]:
         return
     if network is None:
         yield invalid_value("", value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
-    elif parse_ip(value.partition("/")[0]) != network.network_address:
-        yield invalid_value("", value, "must not have bits set beyond the prefix length")
+    elif current().enabled("StrictIPCIDRValidation"):  # otherwise these have warnings
+        text, prefix = value.split("/")
+        address = parse_ip(text)
+        if address is None or prefix != str(network.prefixlen):
+            yield invalid_value("", value, "must not have leading 0s in IP or prefix length")
+        elif isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+            yield invalid_value("", value, "must not have an IPv4-mapped IPv6 address")
+        elif address != network.network_address:
+            yield invalid_value("", value, "must not have bits set beyond the prefix length")
 
 
 @rule()
@@ -327,7 +336,7 @@ def _service_backend(service: Object, scope: FieldScope) -> Iterable[Cause]:
     set_fields = [field for field in ("name", "number") if chosen.get(field)]
     if not name:
         yield required("service.name")
-    for reason in names.label_errors(name) if name else ():
+    for reason in service_name_errors(name) if name else ():
         yield invalid_value("service.name", name, reason)
     if len(set_fields) != 1:
         both = invalid_value("", "", "cannot set both port name & port number")
