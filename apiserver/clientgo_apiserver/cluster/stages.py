@@ -126,7 +126,7 @@ class StageController(InternalController):
         self._schedule_all()
 
     def _schedule_all(self) -> None:
-        for key in self._store.stored_keys():
+        for key in () if not self._stages else self._store.stored_keys():
             for obj in self._store.list(key):
                 self._changed("ADDED", key, None, obj)
 
