@@ -142,7 +142,9 @@ class StageController(InternalController):
             self._state.call_soon(self._schedule_all)
         elif new is None:
             self._cancel((old or {})["metadata"]["uid"])
-        elif any(stage.kind == new.get("kind") and stage.group == key[0] for stage in self._stages.values()):
+        elif self._stages and any(
+            stage.kind == new.get("kind") and stage.group == key[0] for stage in self._stages.values()
+        ):
             self._schedule(*key, *name_of(new))
 
     def _read(self, obj: Object) -> None:
