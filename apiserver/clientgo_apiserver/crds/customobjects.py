@@ -75,10 +75,7 @@ def _has_same_fields(new: Object, other: Object | None) -> bool:
     """Return whether the objects share all their fields except metadata."""
     if other is None or new.keys() != other.keys():
         return False
-    for field, value in new.items():  # a loop: `all` costs twice as much for few fields
-        if value is not other[field] and field != "metadata":
-            return False
-    return True
+    return all(value is other[field] for field, value in new.items() if field != "metadata")
 
 
 def _schema_errors(schema: Object, new: Object, old: Object | None, *, status_only: bool) -> list[Cause]:
