@@ -5,11 +5,13 @@ import os
 import re
 import socket
 import ssl
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from clientgo.errors import ConfigError
+
+if not hasattr(os, "memfd_create"):  # macOS; elsewhere nothing needs its compressions
+    import tempfile
 
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----", re.ASCII)
 

@@ -15,3 +15,4 @@ step python -m hack.import_contracts
 step hack/verify-codegen.sh
 step python -m hack.parity --check
 step hack/bandit.sh
+step python -m benchmarks.start

@@ -43,17 +43,27 @@ class ServedChange(NamedTuple):
 class InMemoryServer:
     """One Kubernetes API in memory, for one thread at a time. A target is a path and query."""
 
-    def __init__(self, clock: Clock, *, bare: bool = False, version: str = "", feature_gates: str = "") -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        bare: bool = False,
+        version: str = "",
+        feature_gates: str = "",
+        start: "InMemoryServer | None" = None,
+    ) -> None:
         """Create a server, whose pods run at once.
 
         A `bare` one is an API server alone, without controllers and namespaces; it creates that of each new object.
-        See `BundledOptions` for the rest.
+        The server has the objects of `start`, as if that had been restarted at the time of `clock`: its past is
+        not known. See `BundledOptions` for the rest.
         """
         self._scheduler = ManualScheduler(clock)
         options = ServerOptions(
             ready_seconds=0.0, simulate=not bare, bare=bare, version=version, feature_gates=feature_gates
         )
-        self._api = build(self._scheduler, options, clock=clock)
+        store = None if start is None else start._api.state.store.fork()
+        self._api = build(self._scheduler, options, clock=clock, store=store)
         self._scheduler.run()
 
     def __repr__(self) -> str:

@@ -305,18 +305,18 @@ def build(
     commit_together: bool = False,
     port: int = 6443,
     stages: Sequence[Stage] = (),
+    store: Store | None = None,
 ) -> Api:
     """Build a server without HTTP, with all controllers, on this scheduler, an asyncio loop or a fake.
 
     The journal commits each write before `Api.answer` returns; with `commit_together`, the writes of one turn of the
-    scheduler together, and responses wait for that (see `Store.when_committed`).
+    scheduler together, and responses wait for that (see `Store.when_committed`). A `store` may have objects.
     """
     release = release_of(options.version, options.feature_gates)
     release.activate()
     later = scheduler.call_soon if commit_together else None
-    state = State(
-        scheduler, clock, options, release, store=Store(history=options.history, journal=journal, later=later)
-    )
+    store = store or Store(history=options.history, journal=journal, later=later)
+    state = State(scheduler, clock, options, release, store=store)
     create_initial(state)
     if options.authorization == "RBAC":
         create_cluster_objects(state, port)

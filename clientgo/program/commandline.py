@@ -176,8 +176,10 @@ def _hyphenated(name: str) -> str:
 CLUSTER, LEASES, SERVING, LOGGING = "cluster", "replicas", "servers", "logging"
 """Groups of the shared flags; a program may add flags of its own to them."""
 
+# Below: without methods that the dataclass of a program has anyway, because each start compiles them.
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False, eq=False)
 class ClientFlags:
     """Flags of the connection to the API server."""
 
@@ -209,7 +211,7 @@ class ClientFlags:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class LeaderElectionFlags:
     """Flags of leader election, named as in Kubernetes' own components."""
 
@@ -237,7 +239,7 @@ class LeaderElectionFlags:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class ShardingFlags(LeaderElectionFlags):
     """Flags of sharding, which takes its times and the namespace from those of leader election."""
 
@@ -251,7 +253,7 @@ class ShardingFlags(LeaderElectionFlags):
     shard_lease_prefix: str = flag("", "prefix of the shards' Leases", group=LEASES, metavar="PREFIX")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class ServingFlags:
     """Flags of the servers of metrics and probes (`clientgo.serving.ServingOptions`); None means no server."""
 
@@ -291,7 +293,7 @@ class ServingFlags:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class LoggingFlags:
     """Flags of the log (`clientgo.log.setup`)."""
 

@@ -14,7 +14,6 @@ from clientgo.errors import ClientGoError, ConfigError
 from clientgo.rest.bounds import read_file
 from clientgo.rest.clientmetrics import ConnectionMetrics
 from clientgo.rest.config import ClientCertificate, Config, Delegated
-from clientgo.rest.execplugin import PluginFailed, run_plugin
 
 REREAD_SECONDS = 60.0
 """Lifetime of a token from a file or an auth provider, in seconds (client-go's transport/token_source)."""
@@ -55,6 +54,8 @@ class DelegatedSource:
             raise ConfigError(self._message(f"failed: {error}")) from error
 
     def _run_plugin(self) -> Credential:
+        from clientgo.rest.execplugin import PluginFailed, run_plugin  # noqa: PLC0415
+
         try:
             status = run_plugin(self._delegated.exec, _cluster_info(self._config, self._delegated))
         except PluginFailed as error:

@@ -79,15 +79,21 @@ class Resource:
     """Key of its objects in the store, the same for every version and view."""
     stored_version: str = field(init=False, repr=False)
     """apiVersion in which its objects are stored."""
+    json_start: bytes = field(init=False, repr=False)
+    """Start of the JSON of an object of this version of the kind."""
 
     def __post_init__(self) -> None:
         # Precomputed: each write uses these a dozen times.
         group = self.group if self.storage_group is None else self.storage_group
         version = self.storage_version or self.version
+        api_version = f"{self.group}/{self.version}" if self.group else self.version
+        # In the order of their JSON: fields of custom kinds are sorted, and some may come before `kind`.
+        head = f'"apiVersion":"{api_version}",' if self.custom else f'"kind":"{self.kind}","apiVersion":"{api_version}",'
         derived = {
-            "api_version": f"{self.group}/{self.version}" if self.group else self.version,
+            "api_version": api_version,
             "storage": (group, self.plural),
             "stored_version": f"{group}/{version}" if group else version,
+            "json_start": f"{{{head}".encode(),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)

@@ -126,7 +126,7 @@ class StageController(InternalController):
         self._schedule_all()
 
     def _schedule_all(self) -> None:
-        for key in self._store.stored_keys():
+        for key in () if not self._stages else self._store.stored_keys():
             for obj in self._store.list(key):
                 self._changed("ADDED", key, None, obj)
 
@@ -142,7 +142,9 @@ class StageController(InternalController):
             self._state.call_soon(self._schedule_all)
         elif new is None:
             self._cancel((old or {})["metadata"]["uid"])
-        elif any(stage.kind == new.get("kind") and stage.group == key[0] for stage in self._stages.values()):
+        elif self._stages and any(
+            stage.kind == new.get("kind") and stage.group == key[0] for stage in self._stages.values()
+        ):
             self._schedule(*key, *name_of(new))
 
     def _read(self, obj: Object) -> None:

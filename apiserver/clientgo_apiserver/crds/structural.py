@@ -8,6 +8,7 @@ from clientgo.internal.gotext import json_number
 
 Schema = dict[str, Any]
 RULES = "x-kubernetes-validations"
+S = TypeVar("S")
 R = TypeVar("R")
 
 _MAX_SCHEMAS = 20_000
@@ -18,13 +19,13 @@ _CONVERTED = frozenset((dict, list, float, int))
 _ROOT = ("apiVersion", "kind", "metadata")
 
 
-def cached_by_identity(compute: Callable[[Schema], R]) -> Callable[[Schema], R]:
-    """Cache a function of a schema by the schema's identity, because dicts have no hash."""
+def cached_by_identity(compute: Callable[[S], R]) -> Callable[[S], R]:
+    """Cache a function of a schema, or of what has one, by identity, because dicts have no hash."""
     # Holds the schema as well: an id is unique only while its object lives.
-    cache: dict[int, tuple[Schema, R]] = {}
+    cache: dict[int, tuple[S, R]] = {}
 
     @wraps(compute)
-    def cached(schema: Schema) -> R:
+    def cached(schema: S) -> R:
         entry = cache.get(id(schema))
         if entry is None:
             if len(cache) > _MAX_SCHEMAS:

@@ -13,6 +13,7 @@ from clientgo.internal.gotext import json_number
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
 from clientgo_apiserver.gotypes.scalars import DecodeError, Mistyped, base64_value, int_or_string, quantity, time_in
+from clientgo_apiserver.releases.release import cached_by_release
 
 Convert = Callable[[Any, list[str]], Any]
 """Decodes a value; appends the paths of unknown fields."""
@@ -313,6 +314,7 @@ def item_message(field: ProtobufField) -> Message | None:
     return field.message
 
 
+@cached_by_release
 def message_of(api_version: str, kind: str) -> Message:
     """Return the message of a built-in kind."""
     message = find_message(api_version, kind)

@@ -154,7 +154,11 @@ def _list_response(resource: Resource, entries: list[Entry], meta: Object, form:
 
 def _list_of(start: Object, items: list[bytes], end: Object) -> bytes:
     tail = b"," + _encode(end)[1:] if end else b"}"
-    return b"".join((_encode(start)[:-1], b',"items":[', b",".join(items), b"]", tail, b"\n"))
+    head, tail = _encode(start)[:-1] + b',"items":[', b"]" + tail + b"\n"
+    if not items:
+        return head + tail
+    # One join: a copy of all objects costs more than all else.
+    return b",".join([head + items[0], *items[1:-1], items[-1] + tail] if len(items) > 1 else [head + items[0] + tail])
 
 
 def _not_as(resource: Resource, form: Form, kind: str, description: str) -> ApiFailure:

@@ -50,10 +50,12 @@ class WatchServer:
         self.content_type = "application/json"
         self._state = state
         self._resource, self._namespace = target
-        self._selection = selection
+        self._everything = selection.everything
         self._is_selected = selection.test()
         self._form = form
         self._include = query.get("includeObject") or "Metadata"
+        # Keys of frames of plain objects: texts, because their hashes are computed once.
+        self._keys = {} if form.kind else {kind: f"{kind} {self._resource.api_version}" for kind in _OBJECTS}
         if form.kind == "Table":
             check_include(self._include)
         self._bookmarks = query.flag("allowWatchBookmarks")
@@ -80,9 +82,10 @@ class WatchServer:
         if event.revision <= self._sent:
             return
         self._sent = event.revision
-        kind = self._kind_of(event)
+        in_all = self._everything and (not self._namespace or event.name[0] == self._namespace)
+        kind = event.type if in_all else self._kind_of(event)
         if kind:
-            self._push(self._frame(kind, event))
+            self._push(event.frames.get(self._keys.get(kind)) or self._frame(kind, event))
 
     def unserved(self, resource: Resource) -> None:
         """End if this version of the kind is watched; pending frames are still sent."""
@@ -95,7 +98,8 @@ class WatchServer:
 
     def take_lines(self) -> list[bytes]:
         """Return and remove the pending frames, each a line of JSON."""
-        self._state.release.activate()
+        if self._initial:
+            self._state.release.activate()
         return self._taken().splitlines()
 
     @property
@@ -189,20 +193,18 @@ class WatchServer:
 
     def _kind_of(self, event: StorageEvent) -> str:
         """Return the event type for this stream, by whether the object is and was selected; "" for none."""
-        if self._namespace and event.name[0] != self._namespace:
+        if self._everything or (self._namespace and event.name[0] != self._namespace):
             return ""
-        if self._selection.everything:
-            return event.type
         was = event.old is not None and self._selected(event.old)
         now = event.type != "DELETED" and self._selected(event.new)
         return {(True, True): "MODIFIED", (True, False): "DELETED", (False, True): "ADDED"}.get((was, now), "")
 
     def _selected(self, entry: Entry) -> bool:
-        return self._selection.everything or self._is_selected(entry.object)
+        return self._everything or self._is_selected(entry.object)
 
     def _frame(self, kind: str, event: StorageEvent) -> bytes:
         headers = self._form.kind == "Table" and not self._headers_sent
-        key = (kind, self._resource.api_version, self._form, self._include, headers)
+        key = self._keys.get(kind) or (kind, self._resource.api_version, self._form, self._include, headers)
         frame = event.frames.get(key)
         if frame is None:
             frame = event.frames[key] = self._encoded(kind, _event_object(kind, event))
@@ -252,9 +254,10 @@ class WatchServer:
             self.direct(self._taken())
 
     def _taken(self) -> bytes:
-        initial = self._take_initial(len(self._initial)) if self._initial else []
-        frames, self._pending, self._size = b"".join([*initial, *self._pending]), [], 0
-        return frames
+        pending, self._pending, self._size = self._pending, [], 0
+        if self._initial:
+            pending[:0] = self._take_initial(len(self._initial))
+        return pending[0] if len(pending) == 1 else b"".join(pending)
 
     def _take_initial(self, count: int) -> list[bytes]:
         first = [self._initial.popleft() for _ in range(min(count, len(self._initial)))]

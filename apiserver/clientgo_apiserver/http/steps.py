@@ -27,7 +27,7 @@ def is_long(request: HTTPRequest, size: int) -> bool:
 
 async def run_step(request: HTTPRequest, size: int, function: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
     """Return the result of a step that has `size` bytes to read, besides the request's body."""
-    if not is_long(request, size):
+    if not request.served or not is_long(request, size):
         return function(*args, **options)
     return await in_thread(without_collection()(function), *args, **options)
 

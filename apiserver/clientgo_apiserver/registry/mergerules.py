@@ -43,6 +43,19 @@ def managed_type(resource: Resource, subresource: str, conversions: Conversions 
     if not resource.custom:
         name = (resource.api_version, resource.kind, subresource)
         return _BUILT_IN.get(name) or _BUILT_IN.setdefault(name, _built_in_type(resource, subresource))
+    if conversions:
+        return _custom_type(resource, subresource, conversions)
+    types = _custom_types(resource)
+    return types.get(subresource) or types.setdefault(subresource, _custom_type(resource, subresource, ()))
+
+
+@cached_by_identity
+def _custom_types(_: Resource) -> dict[str, ManagedType]:
+    """Return the types of a custom kind by subresource, which are made when they are needed."""
+    return {}
+
+
+def _custom_type(resource: Resource, subresource: str, conversions: Conversions) -> ManagedType:
     ignored = strategy_of(resource, subresource).ignored_fields(resource)
     views = {
         version: VersionView(

@@ -40,9 +40,11 @@ class Write:
 
     def report(self) -> None:
         """Ignore, warn of or reject duplicate and unknown fields, as fieldValidation says (400, 422)."""
+        if not (self.duplicates or self.unknown):
+            return
         unknown = sorted(self.unknown) if self.strategic else self.unknown
         unknown_errors = [f'unknown field "{path}"' for path in unknown]
-        if not (self.duplicates or unknown_errors) or self.validation == "Ignore":
+        if self.validation == "Ignore":
             return
         if self.validation == "Warn":
             # Errors of YAML have a line for each field; a name with a line feed is left out with its warning.

@@ -133,9 +133,8 @@ def cached_by_release(function: Callable[P, R], maxsize: int | None = None) -> C
     @wraps(function)
     def call(*args: P.args, **options: P.kwargs) -> R:
         caches = _thread.release.caches
-        if function not in caches:
-            caches[function] = lru_cache(maxsize)(function)
-        result: R = caches[function](*args, **options)
+        cached = caches.get(function) or caches.setdefault(function, lru_cache(maxsize)(function))
+        result: R = cached(*args, **options) if options else cached(*args)
         return result
 
     return call

@@ -88,6 +88,14 @@ class Store:
     def __repr__(self) -> str:
         return f"<Store revision {self.revision}, {sum(len(b.entries) for b in self._buckets.values())} objects>"
 
+    def fork(self) -> "Store":
+        """Return a store of the same objects and revision, without the past, watchers and the journal."""
+        store = Store(history=self._history, history_bytes=self._max_history_bytes)
+        store.revision = store.oldest = self.revision
+        for key in self.stored_keys():
+            store._buckets[key] = self._buckets[key].copy()
+        return store
+
     def stored_keys(self) -> tuple[Key, ...]:
         """Return every key that has or had objects."""
         for key in [*self._delayed]:
@@ -113,7 +121,10 @@ class Store:
 
     def get(self, key: Key, namespace: str, name: str) -> Object | None:
         """Return the object of this name, or None. It must not be modified; its fields have any order."""
-        entry = self.entry(key, namespace, name)
+        if key in self._delayed:
+            self._write_delayed(key)
+        bucket = self._buckets.get(key)
+        entry = bucket.entries.get((namespace, name)) if bucket is not None else None
         return entry.content if entry is not None else None
 
     def list(self, key: Key, namespace: str = "") -> Objects:

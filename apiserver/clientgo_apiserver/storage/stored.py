@@ -45,6 +45,10 @@ class Entry:
         self.revision = revision
         self._raw = raw
 
+    def copy(self) -> "Entry":
+        """Return an entry that shares the object: one may shrink while another thread reads the other."""
+        return Entry(self.content, self.revision, self._raw, ordered=self._ordered)
+
     @property
     def object(self) -> Object:
         """The object with its fields in order; it must not be modified."""
@@ -168,6 +172,12 @@ class Window:
         return len(self._places) + len(self._gone) - self._new
 
     def __iter__(self) -> Iterator[Entry]:
+        if not self._changed:
+            inside = self._places
+            return map(self._entries.__getitem__, self._names[inside.start : inside.stop])
+        return self._at_revision()
+
+    def _at_revision(self) -> Iterator[Entry]:
         present = (self._names[position] for position in self._places)
         for name in merge(present, self._gone) if self._gone else present:
             entry = self._changed[name] if name in self._changed else self._entries[name]
@@ -185,6 +195,13 @@ class Bucket:
         self.names: list[Name] = []  # sorted, as etcd orders keys
         self.events: deque[StorageEvent] = deque()
         self.watchers: list[Watcher] = []
+
+    def copy(self) -> "Bucket":
+        """Return a bucket of the same objects, without history and watchers."""
+        copied = Bucket()
+        copied.entries = {name: entry.copy() for name, entry in self.entries.items()}
+        copied.names = self.names[:]
+        return copied
 
     def put(self, name: Name, entry: Entry) -> None:
         """Store the entry under its name."""

@@ -35,7 +35,6 @@ from clientgo_apiserver.http.decode import media_type
 from clientgo_apiserver.http.steps import is_long, run_rules, run_step
 from clientgo_apiserver.registry.disabledfields import without_disabled
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
-from clientgo_apiserver.registry.strategies.strategy import Strategy
 from clientgo_apiserver.registry.views import ConversionNeeded, converted, from_storage, shown, to_storage, with_version
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
@@ -73,7 +72,7 @@ class UpdatedObject(NamedTuple):
 
 async def create(state: State, write: Write, obj: Object, entries: list[Object] | None = None) -> Object:
     """Store a new object and return it as shown; `entries` are the managedFields of an applied one (4xx, 500)."""
-    resource, strategy, revision = write.resource, _strategy(write), state.store.revision
+    resource, strategy, revision = write.resource, strategy_of(write.resource, write.subresource), state.store.revision
     request = write.request
     meta = {field: value for field, value in read_metadata(write, obj).items() if field not in _SET_BY_SERVER}
     sent_meta = meta
@@ -117,7 +116,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
     As in a real server's GuaranteedUpdate, everything starts again if the object has changed while webhooks were
     called: they see what would be stored.
     """
-    resource, strategy, request = write.resource, _strategy(write), write.request
+    resource, strategy, request = write.resource, strategy_of(write.resource, write.subresource), write.request
     unknown, warnings = write.unknown, [*request.warnings]
     entry, old = None, Object()
     while True:
@@ -156,11 +155,6 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
             return _stored(resource, committed) if response is None else with_version(response, committed.content)
 
 
-def _strategy(write: Write) -> Strategy:
-    """Return the strategy of the kind or subresource."""
-    return strategy_of(write.resource, write.subresource)
-
-
 async def _admitted(state: State, write: Write, operation: str, new: Object, old: Object | None) -> Object:
     """Return a decoded object after mutating admission: the same one if nothing changes it (4xx, 500)."""
     new = with_policy_defaults(state, write, new, old)
@@ -192,7 +186,7 @@ def _decoded_update(
     check_namespace(write, obj["metadata"])
     check_name(write, obj["metadata"])
     _check_preconditions(write, obj["metadata"], old["metadata"])
-    new = _strategy(write).reset_fields(write, decoded, old)
+    new = strategy_of(write.resource, write.subresource).reset_fields(write, decoded, old)
     entries = managed_fields(write, old, decoded) if entries is None else entries
     return as_stored(write, new, old), entries
 
@@ -208,7 +202,7 @@ def _is_valid(write: Write, new: Object, decoded: Object) -> bool:
 
 def _errors(write: Write, new: Object, is_valid: bool) -> list[Cause]:
     """Return the errors of a new object; a valid one may have warnings."""
-    strategy = _strategy(write)
+    strategy = strategy_of(write.resource, write.subresource)
     causes = [*metadata.errors(write.resource, new["metadata"]), *([] if is_valid else strategy.validate(write, new))]
     if not causes and not is_valid:
         write.request.warnings += strategy.warnings_on_create(write, new)
@@ -217,7 +211,7 @@ def _errors(write: Write, new: Object, is_valid: bool) -> list[Cause]:
 
 def _update_errors(write: Write, new: tuple[Object, Object], old: tuple[Object, Object]) -> list[Cause]:
     """Return the errors of an update; `new` and `old` are objects with metadata as stored. It may have warnings."""
-    strategy = _strategy(write)
+    strategy = strategy_of(write.resource, write.subresource)
     causes = metadata.all_update_errors(write.resource, new[1], old[1])
     causes += strategy.validate_update(write, new[0], old[0])
     if not causes:

@@ -1,5 +1,8 @@
+import pytest
+
 from apiserver.tests.storage.things import KEY, names, thing
 from clientgo_apiserver.storage.store import Store
+from clientgo_apiserver.storage.stored import ExpiredRevision
 
 
 def test_every_write_gets_the_next_revision_and_says_so_in_the_object() -> None:
@@ -19,6 +22,32 @@ def test_write_does_not_modify_read_objects() -> None:
 def test_object_is_encoded_once() -> None:
     entry = Store().put(KEY, thing("a"))
     assert entry.raw is entry.raw
+
+
+def test_fork_has_the_objects_and_revision_and_its_own_writes() -> None:
+    store = Store()
+    store.put(KEY, thing("a"))
+    fork = store.fork()
+    assert (fork.revision, fork.list(KEY)) == (store.revision, store.list(KEY))
+    fork.put(KEY, thing("a", value=1))
+    fork.put(KEY, thing("b"))
+    store.remove(KEY, "ns", "a")
+    assert (names(store), names(fork)) == ([], ["a", "b"])
+
+
+def test_fork_does_not_know_its_past() -> None:
+    store = Store()
+    store.put(KEY, thing("a"))
+    with pytest.raises(ExpiredRevision):
+        store.fork().events_since(KEY, store.revision - 1)
+
+
+def test_fork_keeps_an_object_whose_origin_is_replaced_and_shrunk() -> None:
+    store = Store()
+    store.put(KEY, thing("a"))
+    fork = store.fork()
+    store.put(KEY, thing("a", value=1))
+    assert fork.list(KEY)[0]["value"] == 0
 
 
 def test_list_is_ordered_by_name_within_its_namespace() -> None:

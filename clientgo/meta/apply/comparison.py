@@ -24,7 +24,7 @@ _UNMANAGED_META = frozenset(
 
 def managed(obj: dict[str, Any], ignored: tuple[FieldPath, ...] = ()) -> dict[str, Any]:
     """Return the object without the fields that no manager owns, and without the ignored ones."""
-    top_level = {path[0] for path in ignored if len(path) == 1}
+    top_level = [path[0] for path in ignored if len(path) == 1] if ignored else ()
     fields = {
         field: value
         for field, value in obj.items()
@@ -172,6 +172,14 @@ _Nodes = tuple[Tree | None, Tree | None]
 def _compare(old: Any, new: Any, rules: MergeRules, path: FieldPath) -> _Nodes:
     """Compare values that differ, of which one may be absent: null is of the type of the other."""
     rule = rules(path)
+    if isinstance(old, dict) and isinstance(new, dict) and not is_atomic(rule):
+        trees: tuple[Tree, Tree] = ({}, {})
+        for element, (come, gone) in _different_members(old, new, rules, path):
+            if come is not None:
+                trees[0][element] = come
+            if gone is not None:
+                trees[1][element] = gone
+        return trees[0] or None, trees[1] or None
     sides = (old, new)
     differences: list[tuple[str, _Nodes]] | None = None
     if not is_atomic(rule) and any(isinstance(side, dict) and side for side in sides):

@@ -6,7 +6,8 @@ fields it changes; an Apply that changes the fields of other managers is a confl
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -65,8 +66,7 @@ def _unchanged(obj: Object) -> Object:
     return obj
 
 
-@dataclass(frozen=True, slots=True)
-class FieldManager:
+class FieldManager(NamedTuple):
     """A field manager: the identity of an entry in managedFields."""
 
     name: str
@@ -85,8 +85,15 @@ class FieldManager:
 
 def identifier(entry: Object) -> str:
     """Return the identity of an entry as Kubernetes writes it: managers are sorted by this text."""
-    names = ("manager", "operation", *(("apiVersion",) if entry.get("operation") != "Apply" else ()), "subresource")
-    return html_escaped(_encode({name: entry[name] for name in names if entry.get(name)})).decode()
+    operation = entry.get("operation")
+    api_version = entry.get("apiVersion") if operation != "Apply" else None
+    return _identifier(entry.get("manager"), operation, api_version, entry.get("subresource"))
+
+
+@lru_cache(maxsize=1024)
+def _identifier(*values: str | None) -> str:
+    named = zip(("manager", "operation", "apiVersion", "subresource"), values, strict=True)
+    return html_escaped(_encode({name: value for name, value in named if value})).decode()
 
 
 def current_entries(entries: list[Object], kind: ManagedType) -> Entries:
@@ -262,7 +269,9 @@ def equal_ignoring_timestamps(obj: Object, other: Object) -> bool:
     # Metadata is compared last: it takes a copy, and most objects that differ do so elsewhere.
     return (
         obj.keys() == other.keys()
-        and all(same(value, other[field]) for field, value in obj.items() if field != "metadata")
+        and all(
+            value is other[field] or same(value, other[field]) for field, value in obj.items() if field != "metadata"
+        )
         and same(_timeless(obj["metadata"]), _timeless(other["metadata"]))
     )
 

@@ -22,7 +22,7 @@ from clientgo.meta.apply.mergerules import is_atomic, is_merged
 Object = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class VersionView:
     """One version of a kind: its merge rules, the conversion of an object to it, and the fields that writes ignore."""
 

@@ -130,7 +130,8 @@ def look_up(
     name = host.strip("[]")
     began = clock.now()
     try:
-        entries = resolve(name, port, type=socket.SOCK_STREAM)
+        # As bytes: for a str Python loads the tables of international names.
+        entries = resolve(name.encode() if name.isascii() else name, port, type=socket.SOCK_STREAM)
         return [SocketAddress(family, kind, protocol, at) for family, kind, protocol, _, at in entries]
     except UnicodeError as error:  # a part of the name is empty or too long
         raise socket.gaierror(socket.EAI_NONAME, str(error)) from error

@@ -227,9 +227,9 @@ class Resolver:
         self.fails = False
         self._real: Any = socket.getaddrinfo
 
-    def __call__(self, host: str, *remainder: Any, **options: Any) -> Any:
+    def __call__(self, host: bytes, *remainder: Any, **options: Any) -> Any:
         """Resolve like getaddrinfo."""
-        if host != self.NAME:
+        if host != self.NAME.encode():
             return self._real(host, *remainder, **options)
         if self.fails:
             raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")

@@ -25,6 +25,7 @@ from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs, advance
 from clientgo.perturb.world import Perturbation, World
+from clientgo_apiserver.inmemory import InMemoryServer
 
 _BLINDING = frozenset(("stale", "unobserved", "late", "down"))
 _DELAYING = _BLINDING | {"leader-paused", "leader-running", TRANSITION}
@@ -152,6 +153,7 @@ class Engine:
         self._keys = metadata_keys(scenario.setup)
         self._reference: ScenarioRun | None = None
         self._memo: dict[str, ScenarioRun] = {}
+        self._ready: dict[int, InMemoryServer] = {}
 
     def __repr__(self) -> str:
         return f"<Engine {self.scenario.name}>"
@@ -237,7 +239,7 @@ class Engine:
             scenario.outside.reset()
         with program.log.installed(), _no_collection():
             world = World(
-                program, crds=self._crds, perturbation=perturbation, settle=scenario.settle,
+                program, crds=self._crds, ready=self._ready, perturbation=perturbation, settle=scenario.settle,
                 variant=variant, on_change=lambda world, change: self._check(run, world, change),
             )  # fmt: skip
             try:

@@ -91,15 +91,18 @@ class World:
         program: PerturbedProgram,
         *,
         crds: list[Object],
+        ready: dict[int, InMemoryServer],
         perturbation: Perturbation | None = None,
         settle: float = 60.0,
         variant: int = 0,
         on_change: Callable[["World", ObjectChange], None] | None = None,
     ) -> None:
-        """Create a world; a `variant` other than 0 has other times, versions and names, which are not results."""
+        """Create a world; a `variant` other than 0 has other times, versions and names, which are not results.
+
+        `ready` has the servers, by variant, from which the worlds of a scenario start.
+        """
         random.seed(variant)
         self.time = WorldTime(program.epoch() + variant * 100_061.0)
-        self.server = InMemoryServer(self.time)
         self.perturbation = perturbation if perturbation is not None else Perturbation()
         self.settle, self._on_change, self._elections = settle, on_change, Elections()
         self.pace, self.step = program.pace(), -1
@@ -119,11 +122,14 @@ class World:
         self._step_writes = 0
         self.operators: list[RunningOperator] = []
         """Replicas of the operator that run; the last one has the lead."""
-        for crd in crds:
-            self.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
-        for number in range(variant):  # later versions are other ones
-            self.request("POST", "/api/v1/namespaces", {"metadata": {"name": f"shift-{number}"}})
-            self.request("DELETE", f"/api/v1/namespaces/shift-{number}")
+        if variant not in ready:
+            self.server = ready[variant] = InMemoryServer(self.time)
+            for crd in crds:
+                self.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+            for number in range(variant):  # later versions are other ones
+                self.request("POST", "/api/v1/namespaces", {"metadata": {"name": f"shift-{number}"}})
+                self.request("DELETE", f"/api/v1/namespaces/shift-{number}")
+        self.server = InMemoryServer(self.time, start=ready[variant])
         self.server.subscribe(self._changed)
         self.base_revision = self.server.revision
 

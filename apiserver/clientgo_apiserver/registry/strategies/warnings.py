@@ -59,6 +59,8 @@ def object_warnings(resource: Resource, new: Object, old: Object | None) -> list
 
 def finalizer_warnings(new: Object, old: Object | None) -> list[str]:
     """Return the warnings about new finalizers of a custom object that have no domain; built-in kinds reject them."""
+    if not new["metadata"].get("finalizers"):
+        return []
     names, existing = (set((obj or {"metadata": {}})["metadata"].get("finalizers") or ()) for obj in (new, old))
     without_domain = sorted(name for name in names - existing - _STANDARD_FINALIZERS if "/" not in name)
     return [
