@@ -17,7 +17,7 @@ from clientgo_apiserver.server import build
 from clientgo_apiserver.serving.memorysockets import MemorySocket
 from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
-from clientgo_apiserver.storage.stored import Key
+from clientgo_apiserver.storage.stored import Key, StoreSnapshot
 from clientgo_apiserver.writes.restoring import restore
 
 
@@ -43,8 +43,18 @@ class ServedChange(NamedTuple):
 class InMemoryServer:
     """One Kubernetes API in memory, for one thread at a time. A target is a path and query."""
 
-    def __init__(self, clock: Clock, *, bare: bool = False, version: str = "", feature_gates: str = "") -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        bare: bool = False,
+        version: str = "",
+        feature_gates: str = "",
+        snapshot: StoreSnapshot | None = None,
+    ) -> None:
         """Create a server, whose pods run at once.
+
+        With a `snapshot` it begins with the objects of another server, and the clock at the time of that one.
 
         A `bare` one is an API server alone, without controllers and namespaces; it creates that of each new object.
         See `BundledOptions` for the rest.
@@ -53,7 +63,7 @@ class InMemoryServer:
         options = ServerOptions(
             ready_seconds=0.0, simulate=not bare, bare=bare, version=version, feature_gates=feature_gates
         )
-        self._api = build(self._scheduler, options, clock=clock)
+        self._api = build(self._scheduler, options, clock=clock, snapshot=snapshot)
         self._scheduler.run()
 
     def __repr__(self) -> str:
@@ -63,6 +73,11 @@ class InMemoryServer:
     def revision(self) -> int:
         """Revision of the last write."""
         return self._api.state.store.revision
+
+    def snapshot(self) -> StoreSnapshot:
+        """Return the current objects, from which other servers may begin."""
+        self._run()
+        return self._api.state.store.snapshot()
 
     def request(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> ServedReply:
         """Answer one request, and run the server's controllers until they have nothing more to do."""

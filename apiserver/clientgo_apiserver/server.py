@@ -39,7 +39,7 @@ from clientgo_apiserver.serving.wire import Connection, TlsConnection
 from clientgo_apiserver.state import Scheduler, ServerOptions, State
 from clientgo_apiserver.storage.sqlite import DataUnusable, SqliteJournal, load_or_store_random, write_backup
 from clientgo_apiserver.storage.store import Store
-from clientgo_apiserver.storage.stored import Journal
+from clientgo_apiserver.storage.stored import Journal, StoreSnapshot
 
 _BACKLOG = 2048
 _STOP_SECONDS = 5
@@ -305,6 +305,7 @@ def build(
     commit_together: bool = False,
     port: int = 6443,
     stages: Sequence[Stage] = (),
+    snapshot: StoreSnapshot | None = None,
 ) -> Api:
     """Build a server without HTTP, with all controllers, on this scheduler, an asyncio loop or a fake.
 
@@ -315,8 +316,9 @@ def build(
     release.activate()
     later = scheduler.call_soon if commit_together else None
     state = State(
-        scheduler, clock, options, release, store=Store(history=options.history, journal=journal, later=later)
-    )
+        scheduler, clock, options, release,
+        store=Store(history=options.history, journal=journal, later=later, snapshot=snapshot),
+    )  # fmt: skip
     create_initial(state)
     if options.authorization == "RBAC":
         create_cluster_objects(state, port)

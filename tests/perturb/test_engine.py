@@ -112,7 +112,7 @@ class BrokenOutside:
         ),
         (
             {"invariants": [broken_invariant]},
-            "invariant: broken_invariant does not hold at revision 25, when greetings.greetings.example.com default/a "
+            "invariant: broken_invariant does not hold at revision 28, when greetings.greetings.example.com default/a "
             "was ADDED: it raised IndexError",
         ),
         ({"steps": [*STEPS, call(broken_step)]}, "scenario: step 4 (broken_step) failed: KeyError: 'b'"),

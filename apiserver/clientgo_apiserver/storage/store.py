@@ -31,6 +31,7 @@ from clientgo_apiserver.storage.stored import (
     Range,
     StorageEvent,
     StoreListener,
+    StoreSnapshot,
     Watcher,
     Window,
     name_of,
@@ -55,7 +56,8 @@ class Store:
 
     `history` is the number of events kept for watches and pages; their objects take at most `history_bytes`.
     With a `journal`, and `later` to run a callable soon on the same loop, the writes of one turn of the loop are
-    committed together. Without `later` each write is committed on its own.
+    committed together. Without `later` each write is committed on its own. A store with a `snapshot` begins with its
+    objects, and without its history.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Store:
         history_bytes: int = MAX_HISTORY_BYTES,
         journal: Journal | None = None,
         later: Callable[[Callable[[], None]], object] | None = None,
+        snapshot: StoreSnapshot | None = None,
     ) -> None:
         self._buckets: dict[Key, Bucket] = {}
         self._history = history
@@ -83,10 +86,19 @@ class Store:
         self.revision = 1
         if journal is not None:
             self._load(journal)
+        if snapshot is not None:
+            self.revision = snapshot.revision
+            for key, name, entry in snapshot.entries:
+                self._bucket(key).put(name, entry)
         self.oldest = self.revision  # a watch from this revision misses nothing
 
     def __repr__(self) -> str:
         return f"<Store revision {self.revision}, {sum(len(b.entries) for b in self._buckets.values())} objects>"
+
+    def snapshot(self) -> StoreSnapshot:
+        """Return the current objects, for stores that begin with them."""
+        entries = [(key, name, self._buckets[key].entries[name]) for key in self.stored_keys() for name in self.names(key)]
+        return StoreSnapshot(self.revision, tuple(entries))
 
     def stored_keys(self) -> tuple[Key, ...]:
         """Return every key that has or had objects."""

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -119,6 +119,13 @@ class Journal(Protocol):
 
     def commit(self) -> None:
         """Commit what was recorded. An ApiFailure undoes it."""
+
+
+class StoreSnapshot(NamedTuple):
+    """Objects of a store at one revision, from which any number of stores begin: entries are never modified."""
+
+    revision: int
+    entries: tuple[tuple[Key, Name, Entry], ...]
 
 
 _UNCHANGED: Mapping[Name, Entry | None] = {}

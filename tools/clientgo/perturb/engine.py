@@ -24,7 +24,8 @@ from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs, advance
-from clientgo.perturb.world import Perturbation, World
+from clientgo.perturb.world import Perturbation, World, cluster_at_start, world_time
+from clientgo_apiserver.storage.stored import StoreSnapshot
 
 _BLINDING = frozenset(("stale", "unobserved", "late", "down"))
 _DELAYING = _BLINDING | {"leader-paused", "leader-running", TRANSITION}
@@ -152,6 +153,7 @@ class Engine:
         self._keys = metadata_keys(scenario.setup)
         self._reference: ScenarioRun | None = None
         self._memo: dict[str, ScenarioRun] = {}
+        self._starts: dict[tuple[int, float], StoreSnapshot] = {}  # the last one, by variant and time
 
     def __repr__(self) -> str:
         return f"<Engine {self.scenario.name}>"
@@ -237,7 +239,7 @@ class Engine:
             scenario.outside.reset()
         with program.log.installed(), _no_collection():
             world = World(
-                program, crds=self._crds, perturbation=perturbation, settle=scenario.settle,
+                program, start=self._start(program, variant), perturbation=perturbation, settle=scenario.settle,
                 variant=variant, on_change=lambda world, change: self._check(run, world, change),
             )  # fmt: skip
             try:
@@ -252,6 +254,13 @@ class Engine:
         run.watched, run.read = world.watched, world.read
         run.noise, run.base_revision = world.noise, world.base_revision
         return run
+
+    def _start(self, program: PerturbedProgram, variant: int) -> StoreSnapshot:
+        time = world_time(program, variant)
+        key = variant, time.time()
+        if key not in self._starts:
+            self._starts = {key: cluster_at_start(time, self._crds, variant)}
+        return self._starts[key]
 
     def _drive(self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep], inputs: UserInputs) -> None:
         user, perturbation = ScenarioUser(world, inputs), world.perturbation

@@ -1,5 +1,6 @@
 """Runs of a scenario's plans: all or some, in one process or several, within a time."""
 
+import gc
 import multiprocessing
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,9 @@ from clientgo.perturb.steps import ScenarioStep
 
 SMOKE_LIMIT = 2
 """Plans of each kind in a smoke test."""
+
+PLANS_BETWEEN_COLLECTIONS = 4
+"""Plans after which their garbage is collected, about 10 MB each."""
 
 Progress = Callable[[PlanResult, int, int, float], object]
 """Called after each plan with its result, the number of plans that have run, that of all, and the seconds left."""
@@ -96,6 +100,11 @@ def run_scenario(
         ConfigError: a kind has no CRD, or the selection is invalid.
         ValueError: there is no such plan.
     """
+    with _seldom_collected():
+        return _run_scenario(scenario, selection, progress)
+
+
+def _run_scenario(scenario: Scenario, selection: PlanSelection, progress: Progress | None) -> PerturbResults:
     began = SYSTEM_CLOCK.now()
     deadline = began + selection.max_time if selection.max_time else None
     engine = Engine(selection.scenario(scenario))
@@ -113,7 +122,9 @@ def run_scenario(
 
 
 def _run_here(engine: Engine, plans: Sequence[Plan], _: int, deadline: float | None) -> Iterator[PlanResult]:
-    for plan in plans:
+    for number, plan in enumerate(plans, 1):
+        if number % PLANS_BETWEEN_COLLECTIONS == 0:
+            gc.collect()
         if plan != REFERENCE and deadline is not None and SYSTEM_CLOCK.now() >= deadline:
             return
         yield engine.result(plan)
@@ -161,6 +172,23 @@ def _portable(result: PlanResult) -> PlanResult:
     if result.passed:
         return replace(result, run=ScenarioRun(run.steps))
     return replace(result, run=replace(run, frames=[], outside=[]))
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Collect no garbage in the block, except by `gc.collect`, which ignores the objects that exist already.
+
+    Everything that a run creates is in one generation at its end, which each automatic collection would look at again.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager

@@ -5,10 +5,11 @@ frame, or answers a request of the operator, or steps the time to the next deadl
 operator wait. It returns once the operator has not written for the settle time.
 """
 
-import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import msgspec
 
 from clientgo.perturb.elections import Elections, only_renew
 from clientgo.perturb.programs.clock import Crashed, WorldTime
@@ -29,6 +30,7 @@ from clientgo.perturb.record import OperatorWrite, TimelineEntry, not_quiet
 from clientgo.perturb.state import EVENTS, SOON, ClusterState, Object, ObjectChange, ObjectRef
 from clientgo.rest.transport import HTTPReply
 from clientgo_apiserver.inmemory import InMemoryServer, ServedReply
+from clientgo_apiserver.storage.stored import StoreSnapshot
 
 MAX_BLIND_WRITES = 12
 """Writes in one step after which an operator sees the current state again.
@@ -83,6 +85,34 @@ class Perturbation:
         """Let the operator see the current state."""
 
 
+def world_time(program: PerturbedProgram, variant: int) -> WorldTime:
+    """Return the time at which the run of a program begins."""
+    return WorldTime(program.epoch() + variant * 100_061.0)
+
+
+def cluster_at_start(time: WorldTime, crds: Iterable[Object], variant: int) -> StoreSnapshot:
+    """Return the objects of a cluster before anything happens, in which later versions depend on the variant."""
+    random.seed(variant)
+    server = InMemoryServer(time)
+    for crd in crds:
+        _request(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+    for number in range(variant):
+        _request(server, "POST", "/api/v1/namespaces", {"metadata": {"name": f"shift-{number}"}})
+        _request(server, "DELETE", f"/api/v1/namespaces/shift-{number}")
+    return server.snapshot()
+
+
+def _request(
+    server: InMemoryServer, method: str, target: str, body: Any = None, content_type: str = "application/json"
+) -> Object:
+    data = b"" if body is None else msgspec.json.encode(body)
+    reply = server.request(method, target, {"content-type": content_type}, data)
+    result: Object = msgspec.json.decode(reply.body) if reply.body else {}
+    if reply.status >= 400:
+        raise AssertionError(f"{method} {target}: {reply.status} {result.get('message', '')}")
+    return result
+
+
 class World:
     """One run of a scenario."""
 
@@ -90,16 +120,19 @@ class World:
         self,
         program: PerturbedProgram,
         *,
-        crds: list[Object],
+        start: StoreSnapshot,
         perturbation: Perturbation | None = None,
         settle: float = 60.0,
         variant: int = 0,
         on_change: Callable[["World", ObjectChange], None] | None = None,
     ) -> None:
-        """Create a world; a `variant` other than 0 has other times, versions and names, which are not results."""
+        """Create a world that begins with the objects of `start`.
+
+        A `variant` other than 0 has other times, versions and names, which are not results.
+        """
         random.seed(variant)
-        self.time = WorldTime(program.epoch() + variant * 100_061.0)
-        self.server = InMemoryServer(self.time)
+        self.time = world_time(program, variant)
+        self.server = InMemoryServer(self.time, snapshot=start)
         self.perturbation = perturbation if perturbation is not None else Perturbation()
         self.settle, self._on_change, self._elections = settle, on_change, Elections()
         self.pace, self.step = program.pace(), -1
@@ -119,11 +152,6 @@ class World:
         self._step_writes = 0
         self.operators: list[RunningOperator] = []
         """Replicas of the operator that run; the last one has the lead."""
-        for crd in crds:
-            self.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
-        for number in range(variant):  # later versions are other ones
-            self.request("POST", "/api/v1/namespaces", {"metadata": {"name": f"shift-{number}"}})
-            self.request("DELETE", f"/api/v1/namespaces/shift-{number}")
         self.server.subscribe(self._changed)
         self.base_revision = self.server.revision
 
@@ -139,14 +167,9 @@ class World:
         """Send a request of the user, and return the response; AssertionError if it is an error."""
         actor, self._actor, self._deletes_many = self._actor, "user", False
         try:
-            data = b"" if body is None else json.dumps(body).encode()
-            reply = self.server.request(method, target, {"content-type": content_type}, data)
+            return _request(self.server, method, target, body, content_type)
         finally:
             self._actor = actor
-        result: Object = json.loads(reply.body) if reply.body else {}
-        if reply.status >= 400:
-            raise AssertionError(f"{method} {target}: {reply.status} {result.get('message', '')}")
-        return result
 
     def note(self, lane: str, text: str, detail: str = "", subject: str = "") -> None:
         """Add a line to the timeline, about the object `subject` if it is about one."""
@@ -371,7 +394,7 @@ class World:
     def _count(
         self, number: int, outgoing: Outgoing, reply: ServedReply, *, injected: bool, renews: bool = False
     ) -> None:
-        message = json.loads(reply.body).get("message", "") if reply.status >= 400 else ""
+        message = msgspec.json.decode(reply.body).get("message", "") if reply.status >= 400 else ""
         write = OperatorWrite(
             number, outgoing.method, outgoing.subject, reply.status, self.step, self.server.revision, outgoing.body,
             message, injected,
