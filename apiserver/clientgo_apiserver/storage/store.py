@@ -97,7 +97,9 @@ class Store:
 
     def snapshot(self) -> StoreSnapshot:
         """Return the current objects, for stores that begin with them."""
-        entries = [(key, name, self._buckets[key].entries[name]) for key in self.stored_keys() for name in self.names(key)]
+        entries = [
+            (key, name, self._buckets[key].entries[name]) for key in self.stored_keys() for name in self.names(key)
+        ]
         return StoreSnapshot(self.revision, tuple(entries))
 
     def stored_keys(self) -> tuple[Key, ...]:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError
 from clientgo.manager import Options
+from clientgo.perturb.cluster import cluster_at_start, world_time
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.definitions import definitions_of
 from clientgo.perturb.kinds.hints import metadata_keys
@@ -24,7 +25,7 @@ from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs, advance
-from clientgo.perturb.world import Perturbation, World, cluster_at_start, world_time
+from clientgo.perturb.world import Perturbation, World
 from clientgo_apiserver.storage.stored import StoreSnapshot
 
 _BLINDING = frozenset(("stale", "unobserved", "late", "down"))
@@ -193,13 +194,13 @@ class Engine:
         judged = Judged(run, reference, self.masks, scenario.allow, is_blind, is_prompt, frozenset(scenario.lasting))
         off = {*scenario.off, *(variation.off if variation is not None else ())}
         violations = [*(each for each in violations if each.oracle not in scenario.off), *judge(judged, off)]
-        violations = [each for each in violations if each.step is None or not self._heals(plan, each, judged)]
+        if plan.kind not in VARIATIONS and not isinstance(scenario.setup, OperatorCommand):
+            violations = [each for each in violations if not self._is_due(each, judged)]
+            violations = [each for each in violations if each.step is None or not self._heals(plan, each, judged)]
         return PlanResult(plan, tuple(violations), run, SYSTEM_CLOCK.now() - began)
 
     def _heals(self, plan: Plan, violation: Violation, judged: Judged) -> bool:
         """Return whether a state is right once an operator that polls, or waits for a time, has looked again."""
-        if isinstance(self.scenario.setup, OperatorCommand) or plan.kind in VARIATIONS:
-            return False
         if not any(ORACLES[violation.oracle].check(replace(judged, is_prompt=False))):
             return False  # an old time, which later writes hide
         seconds = POLL_SECONDS if judged.is_blind else self.scenario.settle
@@ -211,6 +212,16 @@ class Engine:
             each.states, each.outside, each.blind = each.states[-1:], each.outside[-1:], set()
         later = replace(judged, run=run, reference=reference)
         return not any(ORACLES[violation.oracle].check(later))
+
+    def _is_due(self, violation: Violation, judged: Judged) -> bool:
+        """Return whether the operator deletes by the clock what the reference would delete, too, a little later."""
+        if violation.oracle != "deleted":
+            return False
+        if "later" not in self._memo:
+            self._memo["later"] = self.run(steps=[*self.scenario.steps, advance(self.scenario.settle)])
+        end, later = len(self.scenario.steps), self._memo["later"].changes
+        due = frozenset(change.ref for change in later if change.kind == "DELETED" and change.step == end)
+        return bool(due) and not any(ORACLES[violation.oracle].check(replace(judged, due=due)))
 
     def _rehearse(
         self,

@@ -52,6 +52,8 @@ class Judged:
     """True if the run begins at the time of the reference, and delays the operator by no more than retries."""
     lasting: frozenset[str] = frozenset()
     """Resources whose objects stay on purpose."""
+    due: frozenset[ObjectRef] = frozenset()
+    """Objects that are deleted soon after the reference's end, such as at a time of theirs."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def _quiet(judged: Judged) -> Iterator[Violation]:
 
 def _deleted(judged: Judged) -> Iterator[Violation]:
     deleted = {change.ref for change in judged.reference.changes if change.kind == "DELETED"}
-    steady = {ref for state in judged.reference.states for ref in state} - deleted
+    steady = {ref for state in judged.reference.states for ref in state} - deleted - judged.due
     for change in judged.run.changes:
         if (
             change.kind == "DELETED"
@@ -109,7 +111,8 @@ def _deleted(judged: Judged) -> Iterator[Violation]:
             return
     usual = {(change.ref, change.step) for change in _deletions_of_wanted(judged.reference, judged)}
     for change in _deletions_of_wanted(judged.run, judged):
-        if (change.ref, change.step) not in usual and not _is_bare(change, judged):
+        is_usual = (change.ref, change.step) in usual or change.ref in judged.due
+        if not is_usual and not _is_bare(change, judged):
             yield Violation("deleted", f"{change.ref} is deleted by the operator although it is as it should be")
             return
 

@@ -6,13 +6,14 @@ operator wait. It returns once the operator has not written for the settle time.
 """
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from clientgo.perturb.cluster import request, world_time
 from clientgo.perturb.elections import Elections, only_renew
-from clientgo.perturb.programs.clock import Crashed, WorldTime
+from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.gate import (
     FAULTS,
     WRITES,
@@ -85,34 +86,6 @@ class Perturbation:
         """Let the operator see the current state."""
 
 
-def world_time(program: PerturbedProgram, variant: int) -> WorldTime:
-    """Return the time at which the run of a program begins."""
-    return WorldTime(program.epoch() + variant * 100_061.0)
-
-
-def cluster_at_start(time: WorldTime, crds: Iterable[Object], variant: int) -> StoreSnapshot:
-    """Return the objects of a cluster before anything happens, in which later versions depend on the variant."""
-    random.seed(variant)
-    server = InMemoryServer(time)
-    for crd in crds:
-        _request(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
-    for number in range(variant):
-        _request(server, "POST", "/api/v1/namespaces", {"metadata": {"name": f"shift-{number}"}})
-        _request(server, "DELETE", f"/api/v1/namespaces/shift-{number}")
-    return server.snapshot()
-
-
-def _request(
-    server: InMemoryServer, method: str, target: str, body: Any = None, content_type: str = "application/json"
-) -> Object:
-    data = b"" if body is None else msgspec.json.encode(body)
-    reply = server.request(method, target, {"content-type": content_type}, data)
-    result: Object = msgspec.json.decode(reply.body) if reply.body else {}
-    if reply.status >= 400:
-        raise AssertionError(f"{method} {target}: {reply.status} {result.get('message', '')}")
-    return result
-
-
 class World:
     """One run of a scenario."""
 
@@ -167,7 +140,7 @@ class World:
         """Send a request of the user, and return the response; AssertionError if it is an error."""
         actor, self._actor, self._deletes_many = self._actor, "user", False
         try:
-            return _request(self.server, method, target, body, content_type)
+            return request(self.server, method, target, body, content_type)
         finally:
             self._actor = actor
 

@@ -8,6 +8,7 @@ it sleeps: soon for an idle worker of an executor.
 
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
@@ -72,11 +73,17 @@ class OperatorThreads:
     def give_up(self, seconds: float) -> None:
         """Wait until the threads have ended, at most this time; ignore the others from now on."""
         deadline = SYSTEM_CLOCK.now() + seconds
-        senders = {ident for ident, frame in self._frames() if _is_sender(frame)}
-        for thread in threading.enumerate():
-            if thread not in self._ignored and thread.ident not in senders:
-                thread.join(max(0.0, deadline - SYSTEM_CLOCK.now()))
+        while (threads := self._others()) and SYSTEM_CLOCK.now() < deadline:
+            for thread in threads:
+                if thread.is_alive():  # not one that is being started
+                    thread.join(max(0.0, deadline - SYSTEM_CLOCK.now()))
+            time.sleep(0)  # noqa: TID251  # yields the interpreter
         self._ignored = threading.enumerate()
+
+    def _others(self) -> list[threading.Thread]:  # noqa: TID251  # starts none
+        senders = {ident for ident, frame in self._frames() if _is_sender(frame)}
+        threads = threading.enumerate()
+        return [thread for thread in threads if thread not in self._ignored and thread.ident not in senders]
 
     def _frames(self) -> list[tuple[int, FrameType]]:
         frames = sys._current_frames()
