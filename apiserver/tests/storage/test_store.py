@@ -30,6 +30,23 @@ def test_list_is_ordered_by_name_within_its_namespace() -> None:
     assert len(store.list(KEY)) == len(store.names(KEY)) == 4
 
 
+def test_store_that_begins_with_a_snapshot_has_its_objects_and_revision_and_changes_only_itself() -> None:
+    first = Store()
+    first.put(KEY, thing("a"))
+    snapshot = first.snapshot()
+    second = Store(snapshot=snapshot)
+    assert (names(second), second.revision, second.oldest) == (["a"], first.revision, first.revision)
+    second.put(KEY, thing("b"))
+    second.remove(KEY, "", "a")
+    assert (names(first), names(Store(snapshot=snapshot))) == (["a"], ["a"])
+
+
+def test_snapshot_has_what_was_to_be_written_before_the_next_read() -> None:
+    store = Store()
+    store.delay(KEY, lambda: store.put(KEY, thing("late")))
+    assert names(Store(snapshot=store.snapshot())) == ["late"]
+
+
 def test_subscribers_of_some_keys_get_no_others() -> None:
     store, heard = Store(), []
     leave = store.subscribe(lambda kind, key, *_: heard.append((kind, key[1])), [("", "others")])

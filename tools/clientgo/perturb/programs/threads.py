@@ -62,7 +62,8 @@ class OperatorThreads:
         while self._active():
             if has_moved(pause):
                 continue
-            if all([self._is_stuck(ident, frame, looks) for ident, frame in self._active()]):
+            stuck = [self._is_stuck(ident, frame, looks) for ident, frame in self._active()]
+            if all(stuck):
                 return
             pause = min(2 * pause, PAUSE_SECONDS)
 
