@@ -66,6 +66,11 @@ def test_object_that_is_deleted_by_the_clock_right_after_the_scenario_may_be_del
     run_scenario(case.scenario(case.correct), PlanSelection(plans=[plan])).check()
 
 
+def test_numbers_that_a_system_outside_gives_away_in_the_order_of_service_may_be_exchanged() -> None:
+    case, selection = BY_NAME["ports-by-cache"], PlanSelection(plans=["unobserved:pools.bench.example.com:default/a:1"])
+    run_scenario(case.scenario(case.correct), selection).check()
+
+
 class Numbered(Reconciler[Greeting], owns=[ConfigMap], name="numbered"):
     """Leaves a ConfigMap for each text."""
 

@@ -23,7 +23,7 @@ from clientgo.perturb.compare import (
     text_of,
 )
 from clientgo.perturb.kinds.lasting import LASTING, asks_to_retain, released
-from clientgo.perturb.kinds.order import is_count, is_order_of_service
+from clientgo.perturb.kinds.order import is_count, is_order_of_service, serves_others_first
 from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import SOON, ClusterState, Object, ObjectChange, ObjectRef, is_deleting, owner_uids
 
@@ -85,7 +85,7 @@ def _outside(judged: Judged) -> Iterator[Violation]:
     run, reference = judged.run, judged.reference
     for number, (expected, actual) in enumerate(zip(reference.outside, run.outside, strict=False)):
         diff = [each for each in differences(expected, actual) if not judged.masks.ignores(OUTSIDE, each[0])]
-        if number not in run.blind and diff:
+        if number not in run.blind and diff and not serves_others_first((each[1:] for each in diff), run):
             lines = tuple(f"  {'.'.join(path)}: - {text_of(before)} + {text_of(after)}" for path, before, after in diff)
             text = f"after step {number + 1} ({run.steps[number]}) the state outside the cluster differs"
             yield Violation("outside", f"{text}: {lines[0].strip()}", lines[:MAX_LINES], number)
