@@ -3,10 +3,11 @@
 import gc
 import multiprocessing
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
+from multiprocessing.sharedctypes import Synchronized
 from typing import Any, cast
 
 from clientgo.clock import SYSTEM_CLOCK
@@ -109,6 +110,8 @@ def _run_scenario(scenario: Scenario, selection: PlanSelection, progress: Progre
     deadline = began + selection.max_time if selection.max_time else None
     engine = Engine(selection.scenario(scenario))
     plans = selection.chosen(engine)
+    gc.collect()
+    gc.freeze()  # what was learned
     results: dict[Plan, PlanResult] = {}
     run = _run_in_processes if selection.processes > 1 and len(plans) > 2 else _run_here
     for result in run(engine, plans, selection.processes, deadline):
@@ -121,7 +124,7 @@ def _run_scenario(scenario: Scenario, selection: PlanSelection, progress: Progre
     return PerturbResults(engine.scenario, ordered, engine.masks, seconds, left_out, tuple(selection.steps))
 
 
-def _run_here(engine: Engine, plans: Sequence[Plan], _: int, deadline: float | None) -> Iterator[PlanResult]:
+def _run_here(engine: Engine, plans: Iterable[Plan], _: int, deadline: float | None) -> Iterator[PlanResult]:
     for number, plan in enumerate(plans, 1):
         if number % PLANS_BETWEEN_COLLECTIONS == 0:
             gc.collect()
@@ -136,9 +139,10 @@ def _run_in_processes(
     yield engine.result(plans[0])  # here, so that the processes begin with what was learned
     context = multiprocessing.get_context("fork")
     receivers: list[Connection] = []
-    for part in range(processes):
+    following = context.Value("L", 1)
+    for _ in range(processes):
         receiver, sender = context.Pipe(duplex=False)
-        arguments = (engine, plans[1 + part :: processes], deadline, sender)
+        arguments = (engine, _claimed(plans, following), deadline, sender)
         process = context.Process(target=_send_results, args=arguments, daemon=True)
         with _may_fork():
             process.start()
@@ -157,7 +161,18 @@ def _run_in_processes(
             yield result
 
 
-def _send_results(engine: Engine, plans: Sequence[Plan], deadline: float | None, sender: Connection) -> None:
+def _claimed(plans: Sequence[Plan], following: "Synchronized[int]") -> Iterator[Plan]:
+    """Yield the next plan that no other process has claimed, until there is none."""
+    while True:
+        with following.get_lock():
+            index = following.value
+            following.value += 1
+        if index >= len(plans):
+            return
+        yield plans[index]
+
+
+def _send_results(engine: Engine, plans: Iterable[Plan], deadline: float | None, sender: Connection) -> None:
     try:
         for result in _run_here(engine, plans, 1, deadline):
             sender.send(_portable(result))
