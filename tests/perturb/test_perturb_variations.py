@@ -36,6 +36,9 @@ FOUND = [
     ("scales-back", "edit", "deployments.apps:default/a:scale", "second-writer"),
     ("all-labels", "edit", "configmaps:default/a:edit", "quiet"),
     ("compares-all", "webhook", "deployments.apps", "quiet"),
+    ("only-owner", "edit", "configmaps:default/a:own", "second-writer"),
+    ("always-now", "ticking", "", "quiet"),
+    ("stays-cordoned", "delete-all", "", "left-behind"),
     ("outlives", "delete-all", "", "left-behind"),
     ("removed-unseen", "delete-all", "down", "outside"),
     ("finalizer-before-end", "delete-all", "crash-stored:1", "outside"),
@@ -55,6 +58,17 @@ def test_variation_finds_the_bug_and_does_not_blame_the_twin(name: str, kind: st
 def test_effects_that_are_not_undone_are_no_difference(name: str) -> None:
     case = BY_NAME[name]
     run_scenario(case.scenario(case.correct), PlanSelection(only=["transition", "delete-all"], limit=8)).check()
+
+
+@pytest.mark.parametrize("plan", ["crash-before:1", "unobserved:tasks.bench.example.com:default/a:1"])
+def test_object_that_is_deleted_by_the_clock_right_after_the_scenario_may_be_deleted_earlier(plan: str) -> None:
+    case = BY_NAME["expires-once"]
+    run_scenario(case.scenario(case.correct), PlanSelection(plans=[plan])).check()
+
+
+def test_numbers_that_a_system_outside_gives_away_in_the_order_of_service_may_be_exchanged() -> None:
+    case, selection = BY_NAME["ports-by-cache"], PlanSelection(plans=["unobserved:pools.bench.example.com:default/a:1"])
+    run_scenario(case.scenario(case.correct), selection).check()
 
 
 class Numbered(Reconciler[Greeting], owns=[ConfigMap], name="numbered"):

@@ -1,1 +1,1 @@
-"""Forty small controllers with one realistic bug each, and their correct twins: what perturbation has to tell apart."""
+"""Small controllers with one realistic bug each, and their correct twins: what perturbation has to tell apart."""

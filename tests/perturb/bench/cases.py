@@ -8,7 +8,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Node, Pod, P
 from clientgo.manager import Manager
 from clientgo.meta import ObjectMeta
 from clientgo.perturb import ClusterState, Scenario, ScenarioStep, advance, change, create, delete
-from tests.perturb.bench import buckets, dependents, grants, inputs, pools, sites, tasks, workloads
+from tests.perturb.bench import buckets, dependents, everyday, grants, inputs, pools, sites, tasks, workloads
 from tests.perturb.bench.kinds import (
     Bucket,
     BucketSpec,
@@ -212,4 +212,20 @@ CASES = (
     Case("first-phase", workloads.FirstPhase, workloads.Recorder, [create(SITE), change(SITE, spec(image="v2"))]),
     Case("removed-unseen", buckets.WithoutFinalizer, buckets.Finalized, [create(BUCKET)]),
     Case("finalizer-before-end", buckets.FinalizerFirst, buckets.Finalized, [create(BUCKET)]),
+    Case("expires-once", everyday.ExpiresOnce, everyday.Expiring, [create(TASK)]),
+    Case("records-newest", everyday.RecordsNewest, everyday.Copies, [create(TASK), change(TASK, spec(note="late"))]),
+    Case("counts-creations", everyday.CountsCreations, everyday.CountedSteps, [create(TASK)]),
+    Case("always-now", everyday.AlwaysNow, everyday.Conditional, [create(BUCKET)]),
+    Case("only-owner", everyday.OnlyOwner, everyday.SharesOwners, [create(GRANT)]),
+    Case("ports-by-cache", everyday.PortsByCache, everyday.Ports, [create(POOL, Pool(meta("b"), PoolSpec()))]),
+    Case(
+        "cut-names", everyday.CutNames, everyday.ShortNames,
+        [create(Pool(meta(), PoolSpec(members=("customer-north-1", "customer-north-2"))))],
+    ),
+    Case("hashes-plan", everyday.HashesPlan, everyday.Hashed, [create(BUCKET)]),
+    Case("record-stays", everyday.RecordStays, everyday.Records, [create(BUCKET), change(BUCKET, spec(plan="gold"))]),
+    Case("rotates-late", everyday.RotatesLate, everyday.Rotates, [create(TASK), advance(400), advance(300)]),
+    Case("skips-conflict", everyday.SkipsConflict, everyday.Marks, [create(GRANT), change(GRANT, spec(user="bob"))]),
+    Case("generates-by-cache", everyday.GeneratesByCache, everyday.OneGenerated, [create(POOL)]),
+    Case("stays-cordoned", everyday.StaysCordoned, workloads.Drain, [create(NODE), create(POD), create(BUCKET)]),
 )  # fmt: skip

@@ -87,20 +87,18 @@ class ComparesAll(ComparesFields):
 
 
 class OwnLabelsOnly(BenchReconciler[Grant], owns=[ConfigMap]):
-    """Keeps its labels at a ConfigMap, and counts repairs."""
+    """Keeps its labels and data at a ConfigMap, and counts repairs."""
 
     def reconcile(self, grant: Grant) -> Result | None:
-        """Create the ConfigMap, or repair its labels."""
+        """Create the ConfigMap, or repair its labels and data."""
         desired = config(grant, grant.metadata.name, {"user": grant.spec.user}, {"grant": grant.metadata.name})
         existing = self.client.find(ConfigMap, ObjectName(grant.metadata.namespace, grant.metadata.name))
         if existing is None:
-            with suppress(AlreadyExists):
-                self.client.create(desired, owner=grant)
-        elif self.differs(existing, desired) or existing.data != desired.data:
+            self.client.create(desired, owner=grant)
+        elif self.differs(existing, desired) or existing.data.get("user") != grant.spec.user:
             count = int(existing.metadata.annotations.get(WRITES, "0")) + 1
             metadata = {"labels": dict(desired.metadata.labels), "annotations": {WRITES: str(count)}}
-            data = {**dict.fromkeys(existing.data), **desired.data}
-            self.client.patch(existing, {"metadata": metadata, "data": data})
+            self.client.patch(existing, {"metadata": metadata, "data": dict(desired.data)})
         return None
 
     def differs(self, existing: ConfigMap, desired: ConfigMap) -> bool:

@@ -28,6 +28,7 @@ _DERIVED = {
 }
 """Label and value of objects that the cluster keeps of Services and pods, in the order of the pods' random names."""
 _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_UUID_LENGTH = 36
 _ABSENT = object()
 OUTSIDE = "outside"
 """Resource that stands for the state outside the cluster in the masks of the user."""
@@ -75,6 +76,11 @@ class Masks:
     def __repr__(self) -> str:
         return f"<Masks {len(self.fields)} fields, {len(self.names)} names>"
 
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """Key of what is masked now."""
+        return id(self), len(self.fields), len(self.names)
+
     def ignores(self, resource: str, path: FieldPath) -> bool:
         """Return whether a path, or one above it, does not count."""
         return any(masked == resource and _matches(mask, path[: len(mask)]) for masked, mask in self.ignored)
@@ -95,8 +101,14 @@ class Masks:
         return sorted(names + [f"{resource}:{'.'.join(path)}" for resource, path in self.fields])
 
 
-def normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
-    """Return the objects of a state in a form that is equal in equal runs."""
+def normalized(state: ClusterState, masks: Masks) -> Mapping[ObjectRef, Any]:
+    """Return the objects of a state in a form that is equal in equal runs; it must not be modified."""
+    if state.normal is None or state.normal[0] != masks.version:
+        state.normal = masks.version, _normalized(state, masks)
+    return state.normal[1]
+
+
+def _normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
     names, texts = _renamed(state, masks)
     results = {
         names.get(ref, ref): _normal_object(ref.resource, obj, texts, masks)
@@ -208,8 +220,15 @@ def state_differences(
             yield StateDifference(ref, path, before, after)
 
 
+PathMasks = Mapping[int, list[tuple[FieldPath, bool]]]
+"""Masked paths of a resource by length, and whether the user ignores them."""
+
+
 def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: Masks) -> Any:
-    paths = {path: (masked, path) in masks.ignored for masked, path in masks.fields if masked == resource}
+    paths: dict[int, list[tuple[FieldPath, bool]]] = {}
+    for masked, path in masks.fields:
+        if masked == resource:
+            paths.setdefault(len(path), []).append((path, (masked, path) in masks.ignored))
     generation = obj["metadata"].get("generation")
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
     obj = _unplaced(resource, obj)
@@ -218,11 +237,8 @@ def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: 
     return _normal({**obj, "metadata": metadata}, (), texts, paths, generation)
 
 
-def _normal(
-    value: Any, path: FieldPath, texts: Mapping[str, str], masks: Mapping[FieldPath, bool], generation: Any
-) -> Any:
-    matching = [is_ignored for mask, is_ignored in masks.items() if _matches(mask, path)]
-    if matching:
+def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: PathMasks, generation: Any) -> Any:
+    if masks and (matching := [ignored for mask, ignored in masks.get(len(path), ()) if _matches(mask, path)]):
         return _MASKED if any(matching) else MaskedValue(value)
     if isinstance(value, dict):
         result = {}
@@ -237,7 +253,9 @@ def _normal(
     if isinstance(value, list):
         return [_normal(item, (*path, str(n)), texts, masks, generation) for n, item in enumerate(value)]
     if isinstance(value, str):
-        return texts.get(value) or _UUID.sub(lambda match: texts.get(match[0], "(uid)"), value)
+        if value in texts:
+            return texts[value]
+        return _UUID.sub(lambda match: texts.get(match[0], "(uid)"), value) if len(value) >= _UUID_LENGTH else value
     return value
 
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError
 from clientgo.manager import Options
+from clientgo.perturb.cluster import cluster_at_start, world_time
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.definitions import definitions_of
 from clientgo.perturb.kinds.hints import metadata_keys
@@ -153,7 +154,7 @@ class Engine:
         self._keys = metadata_keys(scenario.setup)
         self._reference: ScenarioRun | None = None
         self._memo: dict[str, ScenarioRun] = {}
-        self._ready: dict[int, InMemoryServer] = {}
+        self._starts: dict[tuple[int, float], InMemoryServer] = {}  # the last one, by variant and time
 
     def __repr__(self) -> str:
         return f"<Engine {self.scenario.name}>"
@@ -193,13 +194,13 @@ class Engine:
         judged = Judged(run, reference, self.masks, scenario.allow, is_blind, is_prompt, frozenset(scenario.lasting))
         off = {*scenario.off, *(variation.off if variation is not None else ())}
         violations = [*(each for each in violations if each.oracle not in scenario.off), *judge(judged, off)]
-        violations = [each for each in violations if each.step is None or not self._heals(plan, each, judged)]
+        if plan.kind not in VARIATIONS and not isinstance(scenario.setup, OperatorCommand):
+            violations = [each for each in violations if not self._is_due(each, judged)]
+            violations = [each for each in violations if each.step is None or not self._heals(plan, each, judged)]
         return PlanResult(plan, tuple(violations), run, SYSTEM_CLOCK.now() - began)
 
     def _heals(self, plan: Plan, violation: Violation, judged: Judged) -> bool:
         """Return whether a state is right once an operator that polls, or waits for a time, has looked again."""
-        if isinstance(self.scenario.setup, OperatorCommand) or plan.kind in VARIATIONS:
-            return False
         if not any(ORACLES[violation.oracle].check(replace(judged, is_prompt=False))):
             return False  # an old time, which later writes hide
         seconds = POLL_SECONDS if judged.is_blind else self.scenario.settle
@@ -211,6 +212,16 @@ class Engine:
             each.states, each.outside, each.blind = each.states[-1:], each.outside[-1:], set()
         later = replace(judged, run=run, reference=reference)
         return not any(ORACLES[violation.oracle].check(later))
+
+    def _is_due(self, violation: Violation, judged: Judged) -> bool:
+        """Return whether the operator deletes by the clock what the reference would delete, too, a little later."""
+        if violation.oracle != "deleted":
+            return False
+        if "later" not in self._memo:
+            self._memo["later"] = self.run(steps=[*self.scenario.steps, advance(self.scenario.settle)])
+        end, later = len(self.scenario.steps), self._memo["later"].changes
+        due = frozenset(change.ref for change in later if change.kind == "DELETED" and change.step == end)
+        return bool(due) and not any(ORACLES[violation.oracle].check(replace(judged, due=due)))
 
     def _rehearse(
         self,
@@ -239,7 +250,7 @@ class Engine:
             scenario.outside.reset()
         with program.log.installed(), _no_collection():
             world = World(
-                program, crds=self._crds, ready=self._ready, perturbation=perturbation, settle=scenario.settle,
+                program, start=self._start(program, variant), perturbation=perturbation, settle=scenario.settle,
                 variant=variant, on_change=lambda world, change: self._check(run, world, change),
             )  # fmt: skip
             try:
@@ -254,6 +265,13 @@ class Engine:
         run.watched, run.read = world.watched, world.read
         run.noise, run.base_revision = world.noise, world.base_revision
         return run
+
+    def _start(self, program: PerturbedProgram, variant: int) -> InMemoryServer:
+        time = world_time(program, variant)
+        key = variant, time.time()
+        if key not in self._starts:
+            self._starts = {key: cluster_at_start(time, self._crds, variant)}
+        return self._starts[key]
 
     def _drive(self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep], inputs: UserInputs) -> None:
         user, perturbation = ScenarioUser(world, inputs), world.perturbation

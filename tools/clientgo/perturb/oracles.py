@@ -23,7 +23,7 @@ from clientgo.perturb.compare import (
     text_of,
 )
 from clientgo.perturb.kinds.lasting import LASTING, asks_to_retain, released
-from clientgo.perturb.kinds.order import is_count, is_order_of_service
+from clientgo.perturb.kinds.order import is_count, is_order_of_service, serves_others_first
 from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import SOON, ClusterState, Object, ObjectChange, ObjectRef, is_deleting, owner_uids
 
@@ -52,6 +52,8 @@ class Judged:
     """True if the run begins at the time of the reference, and delays the operator by no more than retries."""
     lasting: frozenset[str] = frozenset()
     """Resources whose objects stay on purpose."""
+    due: frozenset[ObjectRef] = frozenset()
+    """Objects that are deleted soon after the reference's end, such as at a time of theirs."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def _outside(judged: Judged) -> Iterator[Violation]:
     run, reference = judged.run, judged.reference
     for number, (expected, actual) in enumerate(zip(reference.outside, run.outside, strict=False)):
         diff = [each for each in differences(expected, actual) if not judged.masks.ignores(OUTSIDE, each[0])]
-        if number not in run.blind and diff:
+        if number not in run.blind and diff and not serves_others_first((each[1:] for each in diff), run):
             lines = tuple(f"  {'.'.join(path)}: - {text_of(before)} + {text_of(after)}" for path, before, after in diff)
             text = f"after step {number + 1} ({run.steps[number]}) the state outside the cluster differs"
             yield Violation("outside", f"{text}: {lines[0].strip()}", lines[:MAX_LINES], number)
@@ -97,7 +99,7 @@ def _quiet(judged: Judged) -> Iterator[Violation]:
 
 def _deleted(judged: Judged) -> Iterator[Violation]:
     deleted = {change.ref for change in judged.reference.changes if change.kind == "DELETED"}
-    steady = {ref for state in judged.reference.states for ref in state} - deleted
+    steady = {ref for state in judged.reference.states for ref in state} - deleted - judged.due
     for change in judged.run.changes:
         if (
             change.kind == "DELETED"
@@ -109,7 +111,8 @@ def _deleted(judged: Judged) -> Iterator[Violation]:
             return
     usual = {(change.ref, change.step) for change in _deletions_of_wanted(judged.reference, judged)}
     for change in _deletions_of_wanted(judged.run, judged):
-        if (change.ref, change.step) not in usual and not _is_bare(change, judged):
+        is_usual = (change.ref, change.step) in usual or change.ref in judged.due
+        if not is_usual and not _is_bare(change, judged):
             yield Violation("deleted", f"{change.ref} is deleted by the operator although it is as it should be")
             return
 

@@ -10,12 +10,9 @@ from clientgo.perturb.report import counted, excerpt, explanation, groups, repea
 
 MAX_ENTRIES = 80
 MAX_OBJECTS = 8
-_WIDTH, _HEIGHT, _LEFT, _TOP = 26, 34, 230, 64
-_LINES_BELOW, _CHARACTER = 5, 7.0
-"""Lines of text below a picture, and the width of a character in pixels."""
-
-_LONGEST = 60
-"""Characters of a text in a picture; the whole one is its title."""
+_WIDTH, _HEIGHT, _LEFT, _TOP = 26, 42, 20, 30
+_NAME = 30
+"""Pixels from the top of a lane's name to its line."""
 
 _LANES = {"step": "user", "saw": "operator saw", "read": "operator read", "wrote": "operator wrote"}
 
@@ -70,59 +67,59 @@ def _diff_line(line: str) -> str:
 
 
 def picture(run: ScenarioRun) -> str:
-    """Return a picture of a run: lanes for the user, the operator and each object, from left to right."""
+    """Return a picture of a run, and the texts of its marks below.
+
+    It has lanes for the user, the operator and each object, from left to right.
+    """
     entries = [entry for entry in excerpt(run.trace, MAX_ENTRIES) if entry.lane != "read" or entry.detail != "200"]
     objects = list(dict.fromkeys(entry.subject for entry in entries if entry.subject))[:MAX_OBJECTS]
     used = {entry.lane for entry in entries}
     lanes = [*(name for lane, name in _LANES.items() if lane in used), *objects]
-    drawing = _Drawing({name: _TOP + index * _HEIGHT for index, name in enumerate(lanes)})
-    width = _LEFT + len(entries) * _WIDTH + 320
+    drawing = _Drawing({name: _TOP + index * _HEIGHT for index, name in enumerate(lanes, 1)})
+    width = _LEFT + (len(entries) + 2) * _WIDTH
     marks = [drawing.lane(name, width) for name in lanes]
-    marks += [drawing.mark(entry, _LEFT + 20 + index * _WIDTH) for index, entry in enumerate(entries)]
-    height = drawing.bottom + 7 + _LINES_BELOW * 15
-    return f"<div class=scroll><svg width={width} height={height} role=img>{''.join(marks)}</svg></div>"
+    marks += [drawing.mark(entry, _LEFT + index * _WIDTH) for index, entry in enumerate(entries, 1)]
+    # Names are above their lanes, and stay where they are when the picture is scrolled.
+    names = "".join(f"<span style='top:{y - _NAME}px'>{escape(name)}</span>" for name, y in drawing.rows.items())
+    svg = f"<svg width={width} height={drawing.bottom} role=img>{''.join(marks)}</svg>"
+    texts = "".join(f"<li class={kind}>{escape(text)}" for kind, text in drawing.texts)
+    drawn = f"<div class=scroll><div class=drawing><div class=lanes>{names}</div>{svg}</div></div>"
+    return f"{drawn}<ol class=texts>{texts}</ol>"
 
 
 class _Drawing:
-    """Marks of one picture; texts of neighbours are in different lines."""
+    """Marks of one picture; steps and perturbations have numbers, under which `texts` has what they are."""
 
     def __init__(self, rows: dict[str, int]) -> None:
-        self._rows = rows
-        self.bottom = _TOP + (len(rows) - 1) * _HEIGHT + 20
-        # The right ends of the lines of text above and below.
-        self._ends = {"step": [0.0] * 3, "perturb": [0.0] * _LINES_BELOW}
+        self.rows = rows
+        self.bottom = _TOP + len(rows) * _HEIGHT + 20
+        self.texts: list[tuple[str, str]] = []
 
     def lane(self, name: str, width: int) -> str:
-        """Return the line of a lane, with its name."""
-        y = self._rows[name]
-        resource, _, name_in_kind = name.partition(" ")
-        short = f"{resource.partition('.')[0]} {name_in_kind}" if "/" in name_in_kind else name
-        line = f"<line class=lane x1={_LEFT} x2={width} y1={y} y2={y} />"
-        return f"<g>{line}<text x=8 y={y + 4}>{escape(short[:32])}<title>{escape(name)}</title></text></g>"
+        """Return the line of a lane."""
+        y = self.rows[name]
+        return f"<line class=lane x1=0 x2={width} y1={y} y2={y} />"
 
     def mark(self, entry: TimelineEntry, x: int) -> str:
         """Return the mark of an entry."""
         title = f"<title>{escape(f'{entry.at:.2f} s {entry.text} {entry.detail}')}</title>"
-        upright = f"<line x1={x} x2={x} y1=12 y2={self.bottom} />"
-        row = self._rows.get(entry.subject)
+        upright = f"<line x1={x} x2={x} y1=22 y2={self.bottom} />"
+        row = self.rows.get(entry.subject)
         if entry.lane in ("perturb", "fault"):
-            return f"<g class=perturb>{title}{upright}{self._text('perturb', entry.text, x)}</g>"
+            return f"<g class=perturb>{title}{upright}{self._number('perturb', entry.text, x)}</g>"
         if entry.lane == "step":
-            circle = f"<circle cx={x} cy={self._rows['user']} r=6 />"
-            return f"<g class=step>{title}{upright}{circle}{self._text('step', entry.text, x)}</g>"
+            circle = f"<circle cx={x} cy={self.rows['user']} r=6 />"
+            return f"<g class=step>{title}{upright}{circle}{self._number('step', entry.text, x)}</g>"
         if entry.lane == "change":
             if row is None:
                 return f"<g class=start>{title}{upright}</g>"
             kind = entry.text.partition(" ")[0].lower()
             return f"<g class={kind}>{title}<rect x={x - 8} y={row - 8} width=16 height=16 rx=3 /></g>"
-        y = self._rows[_LANES[entry.lane]]
+        y = self.rows[_LANES[entry.lane]]
         link = f"<line class=link x1={x} y1={y} x2={x} y2={row} />" if row is not None else ""
         return f"<g class={entry.lane}>{title}{link}<circle cx={x} cy={y} r=6 /></g>"
 
-    def _text(self, kind: str, text: str, x: int) -> str:
-        """Return a text, in the first line that has room for it."""
-        text, ends = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…", self._ends[kind]
-        line = next((number for number, end in enumerate(ends) if end <= x), ends.index(min(ends)))
-        ends[line] = x + 4 + len(text) * _CHARACTER
-        y = 12 + line * 13 if kind == "step" else self.bottom + 14 + line * 15
-        return f"<text x={x + 4} y={y}>{escape(text)}</text>"
+    def _number(self, kind: str, text: str, x: int) -> str:
+        """Return the number of a text that is below the picture."""
+        self.texts.append((kind, text))
+        return f"<text x={x} y=16 text-anchor=middle>{len(self.texts)}</text>"

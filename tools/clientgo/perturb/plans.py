@@ -15,7 +15,14 @@ from clientgo.perturb.kinds.dependencies import derive_dependencies, derive_fore
 from clientgo.perturb.kinds.endings import derive_endings, judge_ending
 from clientgo.perturb.kinds.faults import AtEach, AtWrite, Down, Late, LeaderChange, Stale, Unobserved
 from clientgo.perturb.kinds.rehearsal import Rehearsal, Verdict, short_name
-from clientgo.perturb.kinds.writers import derive_edits, derive_webhooks, judge_edit, judge_webhook
+from clientgo.perturb.kinds.writers import (
+    derive_edits,
+    derive_ticks,
+    derive_webhooks,
+    judge_edit,
+    judge_ticks,
+    judge_webhook,
+)
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.transitions import derive_transitions, judge_transition
 from clientgo.perturb.world import Perturbation
@@ -174,6 +181,9 @@ PLANS: dict[str, PlanKind | Variation] = {
         derive_foreign, judge_foreign, _OTHER_INPUT | {"quiet", "status", "left-behind"},
     ),
     "edit": Variation("another writer changes a child", derive_edits, judge_edit, _OTHER_INPUT),
+    "ticking": Variation(
+        "a second passes at each change of the operator", derive_ticks, judge_ticks, frozenset(("invariant",))
+    ),
     "webhook": Variation("an admission webhook adds to each child", derive_webhooks, judge_webhook, _OTHER_INPUT),
     "delete-all": Variation(
         "everything that the user created is deleted at the end",

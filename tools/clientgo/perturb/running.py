@@ -1,11 +1,13 @@
 """Runs of a scenario's plans: all or some, in one process or several, within a time."""
 
+import gc
 import multiprocessing
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
+from multiprocessing.sharedctypes import Synchronized
 from typing import Any, cast
 
 from clientgo.clock import SYSTEM_CLOCK
@@ -18,6 +20,9 @@ from clientgo.perturb.steps import ScenarioStep
 
 SMOKE_LIMIT = 2
 """Plans of each kind in a smoke test."""
+
+PLANS_BETWEEN_COLLECTIONS = 4
+"""Plans after which their garbage is collected, about 10 MB each."""
 
 Progress = Callable[[PlanResult, int, int, float], object]
 """Called after each plan with its result, the number of plans that have run, that of all, and the seconds left."""
@@ -96,10 +101,17 @@ def run_scenario(
         ConfigError: a kind has no CRD, or the selection is invalid.
         ValueError: there is no such plan.
     """
+    with _seldom_collected():
+        return _run_scenario(scenario, selection, progress)
+
+
+def _run_scenario(scenario: Scenario, selection: PlanSelection, progress: Progress | None) -> PerturbResults:
     began = SYSTEM_CLOCK.now()
     deadline = began + selection.max_time if selection.max_time else None
     engine = Engine(selection.scenario(scenario))
     plans = selection.chosen(engine)
+    gc.collect()
+    gc.freeze()  # what was learned
     results: dict[Plan, PlanResult] = {}
     run = _run_in_processes if selection.processes > 1 and len(plans) > 2 else _run_here
     for result in run(engine, plans, selection.processes, deadline):
@@ -112,8 +124,10 @@ def run_scenario(
     return PerturbResults(engine.scenario, ordered, engine.masks, seconds, left_out, tuple(selection.steps))
 
 
-def _run_here(engine: Engine, plans: Sequence[Plan], _: int, deadline: float | None) -> Iterator[PlanResult]:
-    for plan in plans:
+def _run_here(engine: Engine, plans: Iterable[Plan], _: int, deadline: float | None) -> Iterator[PlanResult]:
+    for number, plan in enumerate(plans, 1):
+        if number % PLANS_BETWEEN_COLLECTIONS == 0:
+            gc.collect()
         if plan != REFERENCE and deadline is not None and SYSTEM_CLOCK.now() >= deadline:
             return
         yield engine.result(plan)
@@ -125,9 +139,10 @@ def _run_in_processes(
     yield engine.result(plans[0])  # here, so that the processes begin with what was learned
     context = multiprocessing.get_context("fork")
     receivers: list[Connection] = []
-    for part in range(processes):
+    following = context.Value("L", 1)
+    for _ in range(processes):
         receiver, sender = context.Pipe(duplex=False)
-        arguments = (engine, plans[1 + part :: processes], deadline, sender)
+        arguments = (engine, _claimed(plans, following), deadline, sender)
         process = context.Process(target=_send_results, args=arguments, daemon=True)
         with _may_fork():
             process.start()
@@ -146,7 +161,18 @@ def _run_in_processes(
             yield result
 
 
-def _send_results(engine: Engine, plans: Sequence[Plan], deadline: float | None, sender: Connection) -> None:
+def _claimed(plans: Sequence[Plan], following: "Synchronized[int]") -> Iterator[Plan]:
+    """Yield the next plan that no other process has claimed, until there is none."""
+    while True:
+        with following.get_lock():
+            index = following.value
+            following.value += 1
+        if index >= len(plans):
+            return
+        yield plans[index]
+
+
+def _send_results(engine: Engine, plans: Iterable[Plan], deadline: float | None, sender: Connection) -> None:
     try:
         for result in _run_here(engine, plans, 1, deadline):
             sender.send(_portable(result))
@@ -161,6 +187,23 @@ def _portable(result: PlanResult) -> PlanResult:
     if result.passed:
         return replace(result, run=ScenarioRun(run.steps))
     return replace(result, run=replace(run, frames=[], outside=[]))
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Collect no garbage in the block, except by `gc.collect`, which ignores the objects that exist already.
+
+    Everything that a run creates is in one generation at its end, which each automatic collection would look at again.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager

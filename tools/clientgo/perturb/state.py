@@ -42,6 +42,8 @@ class ClusterState(Mapping[ObjectRef, Object]):
 
     def __init__(self, objects: Mapping[ObjectRef, Object]) -> None:
         self._objects = objects
+        self.normal: tuple[object, Mapping[ObjectRef, Any]] | None = None
+        """Form of the objects by which runs are compared, and what it depends on."""
 
     def __repr__(self) -> str:
         return f"<ClusterState {len(self._objects)} objects>"

@@ -5,13 +5,15 @@ frame, or answers a request of the operator, or steps the time to the next deadl
 operator wait. It returns once the operator has not written for the settle time.
 """
 
-import json
 import random
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
+from clientgo.perturb.cluster import request, world_time
 from clientgo.perturb.elections import Elections, only_renew
-from clientgo.perturb.programs.clock import Crashed, WorldTime
+from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.gate import (
     FAULTS,
     WRITES,
@@ -90,19 +92,19 @@ class World:
         self,
         program: PerturbedProgram,
         *,
-        crds: list[Object],
-        ready: dict[int, InMemoryServer],
+        start: InMemoryServer,
         perturbation: Perturbation | None = None,
         settle: float = 60.0,
         variant: int = 0,
         on_change: Callable[["World", ObjectChange], None] | None = None,
     ) -> None:
-        """Create a world; a `variant` other than 0 has other times, versions and names, which are not results.
+        """Create a world that begins with the objects of `start`.
 
-        `ready` has the servers, by variant, from which the worlds of a scenario start.
+        A `variant` other than 0 has other times, versions and names, which are not results.
         """
         random.seed(variant)
-        self.time = WorldTime(program.epoch() + variant * 100_061.0)
+        self.time = world_time(program, variant)
+        self.server = InMemoryServer(self.time, start=start)
         self.perturbation = perturbation if perturbation is not None else Perturbation()
         self.settle, self._on_change, self._elections = settle, on_change, Elections()
         self.pace, self.step = program.pace(), -1
@@ -122,14 +124,6 @@ class World:
         self._step_writes = 0
         self.operators: list[RunningOperator] = []
         """Replicas of the operator that run; the last one has the lead."""
-        if variant not in ready:
-            self.server = ready[variant] = InMemoryServer(self.time)
-            for crd in crds:
-                self.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
-            for number in range(variant):  # later versions are other ones
-                self.request("POST", "/api/v1/namespaces", {"metadata": {"name": f"shift-{number}"}})
-                self.request("DELETE", f"/api/v1/namespaces/shift-{number}")
-        self.server = InMemoryServer(self.time, start=ready[variant])
         self.server.subscribe(self._changed)
         self.base_revision = self.server.revision
 
@@ -145,14 +139,9 @@ class World:
         """Send a request of the user, and return the response; AssertionError if it is an error."""
         actor, self._actor, self._deletes_many = self._actor, "user", False
         try:
-            data = b"" if body is None else json.dumps(body).encode()
-            reply = self.server.request(method, target, {"content-type": content_type}, data)
+            return request(self.server, method, target, body, content_type)
         finally:
             self._actor = actor
-        result: Object = json.loads(reply.body) if reply.body else {}
-        if reply.status >= 400:
-            raise AssertionError(f"{method} {target}: {reply.status} {result.get('message', '')}")
-        return result
 
     def note(self, lane: str, text: str, detail: str = "", subject: str = "") -> None:
         """Add a line to the timeline, about the object `subject` if it is about one."""
@@ -377,7 +366,7 @@ class World:
     def _count(
         self, number: int, outgoing: Outgoing, reply: ServedReply, *, injected: bool, renews: bool = False
     ) -> None:
-        message = json.loads(reply.body).get("message", "") if reply.status >= 400 else ""
+        message = msgspec.json.decode(reply.body).get("message", "") if reply.status >= 400 else ""
         write = OperatorWrite(
             number, outgoing.method, outgoing.subject, reply.status, self.step, self.server.revision, outgoing.body,
             message, injected,

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from clientgo.perturb.compare import differences, text_of
+from clientgo.perturb.compare import FieldPath, differences, text_of, value_at
 from clientgo.perturb.kinds.faults import AtWrite, Down
+from clientgo.perturb.kinds.lasting import asks_to_retain
 from clientgo.perturb.kinds.rehearsal import Moment, Rehearsal, Verdict, ended_early, not_applicable
 from clientgo.perturb.kinds.userobjects import UserObject, custom_objects, user_objects
 from clientgo.perturb.record import ScenarioRun, Violation
-from clientgo.perturb.state import is_deleting
+from clientgo.perturb.state import Object, ObjectRef, is_deleting
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser
 from clientgo.perturb.world import Perturbation
 
@@ -51,7 +52,39 @@ def judge_ending(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
         stuck = "" if ended_early(later) else _stuck(later, reference)
     if stuck:
         return run, [Violation("left-behind", f"{stuck} is being deleted, and never gone")]
+    if not arguments and (additions := _additions(run, len(rehearsal.steps))):
+        text = f"after the custom resources are deleted, what the operator has added stays: {additions[0]}"
+        return run, [Violation("left-behind", text, tuple(additions))]
     return run, [] if not arguments else [*_compared(rehearsal, run, play, arguments)]
+
+
+def _additions(run: ScenarioRun, number: int) -> list[str]:
+    """Return what the operator has added to objects of the user that are still there after a step, and not removed.
+
+    Values that it has changed are no additions, such as a number of replicas: nothing says what they should be now.
+    """
+    added: dict[ObjectRef, set[FieldPath]] = {}
+    for change in run.changes:
+        if change.actor == "operator" and change.kind == "MODIFIED" and 0 <= change.step <= number:
+            added.setdefault(change.ref, set()).update(_added_fields(change.old or {}, change.new or {}))
+    results = []
+    for ref, user_object in user_objects(run, number - 1).items():
+        obj = run.states[number].get(ref)
+        if obj is None or is_deleting(obj) or asks_to_retain(run, obj):
+            continue
+        present = set(_added_fields(user_object.content, obj))
+        results += [f"{ref} {'.'.join(path)}" for path in sorted(present & added.get(ref, set()))]
+    return results
+
+
+def _added_fields(before: Object, after: Object) -> Iterator[FieldPath]:
+    """Yield the fields of the spec, labels and finalizers that only the second object has."""
+    for above in (("spec",), ("metadata", "labels"), ("metadata", "finalizers")):
+        old, new = value_at(before, above), value_at(after, above)
+        if isinstance(new, dict):
+            yield from ((*above, name) for name, value in new.items() if value and not (old or {}).get(name))
+        elif new and not old:
+            yield above
 
 
 def _compared(

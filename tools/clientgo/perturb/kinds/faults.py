@@ -8,6 +8,10 @@ STALE_SECONDS = 5.0
 """Seconds after which caches that show an old state catch up, if the operator has not written before."""
 
 
+TICK_SECONDS = 1.0
+"""Time that passes at each change: the unit of the times of conditions."""
+
+
 class AtWrite(Perturbation):
     """A fault at the write of a number."""
 
@@ -17,6 +21,14 @@ class AtWrite(Perturbation):
     def write(self, world: World, number: int, outgoing: Outgoing) -> str:
         """Return the fault at its number."""
         return self._fault if number == self._number else ""
+
+
+class Ticking(Perturbation):
+    """A second passes at each change of the operator: it stands still otherwise, and a time written twice is equal."""
+
+    def written(self, world: World) -> None:
+        """Step the time."""
+        world.time.step(TICK_SECONDS)
 
 
 class AtEach(Perturbation):

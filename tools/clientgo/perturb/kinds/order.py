@@ -1,7 +1,8 @@
 """Order of service: values, such as addresses, that objects get from the operator one after the other."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from clientgo.perturb.compare import FieldPath, MaskedValue, StateDifference, value_at
 from clientgo.perturb.record import ScenarioRun
@@ -17,6 +18,19 @@ def is_order_of_service(differences: Sequence[StateDifference], run: ScenarioRun
     for each in differences:
         groups[each.ref.resource, each.path].append(each)
     return bool(groups) and all(path and _are_exchanged(group, run) for (_, path), group in groups.items())
+
+
+def serves_others_first(values: Iterable[tuple[Any, Any]], run: ScenarioRun) -> bool:
+    """Return whether expected and actual values are the same names of the user's objects in another order.
+
+    So it is with the holders of numbers that a system outside of the cluster gives away.
+    """
+    expected, actual = zip(*values, strict=True)
+    by_user = (change.ref for change in run.changes if change.actor == "user" and change.kind == "ADDED")
+    names = {name for ref in by_user for name in (ref.name, f"{ref.namespace}/{ref.name}")}
+    texts = [value for value in expected if isinstance(value, str)]
+    is_permutation = len(set(texts)) == len(expected) and sorted(texts) == sorted(map(str, actual))
+    return is_permutation and names.issuperset(texts)
 
 
 def is_count(difference: StateDifference) -> bool:

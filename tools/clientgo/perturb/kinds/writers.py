@@ -5,37 +5,43 @@ from typing import Any
 
 import msgspec
 
-from clientgo.perturb.kinds.rehearsal import Rehearsal, Verdict, ended_early, not_applicable, short_name
+from clientgo.perturb.kinds.faults import Ticking
+from clientgo.perturb.kinds.rehearsal import Rehearsal, Verdict, ended_early, identified, not_applicable, short_name
 from clientgo.perturb.kinds.userobjects import custom_objects, merge, user_objects
 from clientgo.perturb.programs.gate import Outgoing
 from clientgo.perturb.record import ScenarioRun, Violation
-from clientgo.perturb.state import Object, ObjectRef
-from clientgo.perturb.steps import AS_WRITTEN
+from clientgo.perturb.state import Object, ObjectRef, owner_uids
+from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser
 from clientgo.perturb.world import Perturbation, World
 
-SCALE = "scale"
-EDIT = "edit"
+SCALE, EDIT, OWN = "scale", "edit", "own"
 MAX_EDITED = 4
 """Children that another writer changes."""
 
 KEY = "perturb.clientgo.dev/added"
 _SCALABLE = ("deployments.apps", "statefulsets.apps", "replicasets.apps")
+_OTHER_OWNER = "other-owner"
 _SIDECAR = {"name": "added", "image": "added:1"}
 
 
 def derive_edits(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
-    """Yield the arguments of the plans: resource and name of a child, and `edit` or `scale`."""
+    """Yield the arguments of the plans: resource and name of a child, and `edit`, `own` or `scale`."""
     children = [ref for ref in run.states[-1] if ref in _created(run)]
     firsts = list({ref.resource: ref for ref in reversed(children)}.values())
     for ref in (firsts + children)[:MAX_EDITED]:
         yield ref.resource, short_name(ref), EDIT
+    for ref in firsts:
+        if ref.namespace and owner_uids(run.states[-1][ref]):
+            yield ref.resource, short_name(ref), OWN
     for ref in children:
         if ref.resource in _SCALABLE and _leaves_replicas_open(run):
             yield ref.resource, short_name(ref), SCALE
 
 
 def judge_edit(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
-    """Change a child by another writer: the operator may undo it, and must become quiet.
+    """Change a child by another writer: the operator may undo an edit, and must become quiet.
+
+    It must leave a number of replicas that is open, and owners that others have added.
 
     Raises:
         ValueError: there is no such child.
@@ -44,7 +50,7 @@ def judge_edit(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     final = rehearsal.reference.states[-1]
     for ref, child in final.items():
         if (ref.resource, short_name(ref)) == (resource, name):
-            return _scaled(ref, child, rehearsal) if what == SCALE else _edited(ref, child, rehearsal)
+            return _EDITS.get(what, _edited)(ref, child, rehearsal)
     raise ValueError(f"child {resource} {name} not found: the scenario has changed")
 
 
@@ -72,6 +78,30 @@ def _scaled(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
     return run, [Violation("second-writer", text)]
 
 
+def _owned(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
+    """Add an owner to a child, which exists until its last owner is gone."""
+    metadata = {"name": _OTHER_OWNER, "namespace": ref.namespace}
+
+    def add(user: ScenarioUser) -> None:
+        other = user.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+        reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": _OTHER_OWNER, "uid": other["metadata"]["uid"]}
+        owners = [*user.get(identified(child))["metadata"].get("ownerReferences", ()), reference]
+        user.change(identified(child), {"metadata": {"ownerReferences": owners}})
+
+    run = rehearsal.run([*rehearsal.steps, ScenarioStep(f"add an owner to {ref}", add)])
+    if ended_early(run):
+        return not_applicable(run)
+    owner, after = run.states[-1].get(ObjectRef("configmaps", ref.namespace, _OTHER_OWNER)), run.states[-1].get(ref)
+    before = run.states[-2].get(ref)
+    is_same = after is not None and before is not None and after["metadata"]["uid"] == before["metadata"]["uid"]
+    if owner is None or not is_same or owner["metadata"]["uid"] in owner_uids(after or {}):
+        return run, []
+    return run, [Violation("second-writer", f"the owner that another writer added to {ref} is removed")]
+
+
+_EDITS = {SCALE: _scaled, OWN: _owned}
+
+
 def _leaves_replicas_open(run: ScenarioRun) -> bool:
     """Return whether there is a custom resource whose kind has an optional number of replicas that it does not use."""
     open_numbers = [
@@ -84,6 +114,18 @@ def _leaves_replicas_open(run: ScenarioRun) -> bool:
 
 def _is_optional(schema: Any) -> bool:
     return "replicas" not in (schema.get("required") or ()) and "default" not in schema["properties"]["replicas"]
+
+
+def derive_ticks(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+    """Yield no arguments, if the operator writes."""
+    if run.writes:
+        yield ()
+
+
+def judge_ticks(_: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
+    """Let a second pass at each change of the operator, which must become quiet: a time that it writes is another."""
+    run = rehearsal.run(rehearsal.steps, AS_WRITTEN, Ticking())
+    return not_applicable(run) if run.failure else (run, [])
 
 
 def derive_webhooks(run: ScenarioRun) -> Iterator[tuple[str, ...]]:

@@ -6,7 +6,7 @@ An operator that has crashed must not go on, and cannot be shut down: each wait 
 import threading
 from dataclasses import dataclass
 
-from clientgo.perturb.programs.waits import reported_wait
+from clientgo.perturb.programs.waits import wait_reported
 
 EPOCH = 1_700_000_000.0
 """Seconds since the epoch at which a run starts, so that equal runs write equal times."""
@@ -128,8 +128,7 @@ class OperatorClock:
         self._waiters[waiter] = None
         try:
             if not self._dead and (waiter.deadline is None or waiter.deadline > self.now()):
-                with reported_wait(waiter.condition):
-                    waiter.condition.wait()
+                wait_reported(waiter.condition)
         finally:
             self._waiters.pop(waiter, None)
         if self._dead:

@@ -15,7 +15,7 @@ from clientgo.errors import ConnectionFailed
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.streams import GateDuplex
-from clientgo.perturb.programs.waits import reported_wait
+from clientgo.perturb.programs.waits import wait_reported
 from clientgo.perturb.state import EVENTS, ObjectRef
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, WholeBody
 from clientgo_apiserver.handlers.watching import WatchServer
@@ -94,8 +94,7 @@ class Outgoing:
         """Wait for the result, in the operator's thread."""
         with self._finished:
             while self._result is None:
-                with reported_wait(self._finished):
-                    self._finished.wait()
+                wait_reported(self._finished)
         if isinstance(self._result, BaseException):
             raise self._result
         return self._result
@@ -208,8 +207,7 @@ class WatchBody:
     def __next__(self) -> bytes:
         with self._changed:
             while self.is_open and not self._lines:
-                with reported_wait(self._changed):
-                    self._changed.wait()
+                wait_reported(self._changed)
             if self._error is not None:
                 raise self._error
             if not self._lines:

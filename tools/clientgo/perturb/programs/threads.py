@@ -19,7 +19,7 @@ import clientgo.stop.stopping
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.perturb.programs.clock import WorldTime
 from clientgo.perturb.programs.frames import is_condition, is_idle_worker, waits
-from clientgo.perturb.programs.waits import is_reported, is_waiting
+from clientgo.perturb.programs.waits import expect_move, has_moved, is_reported, is_waiting
 
 # Threads that only send events, which the gate answers at once, and that only call what ends at a stop.
 _SENDERS = (str(Path(clientgo.record.__file__).parent), str(clientgo.stop.stopping.__file__))
@@ -37,7 +37,8 @@ KNOWN_LOOKS = 6
 WORKER_LOOKS = 2
 """The same, of an executor's worker whose queue is empty."""
 
-PAUSE_SECONDS = 0.001
+FIRST_PAUSE, PAUSE_SECONDS = 0.0001, 0.001
+"""Seconds between the looks at threads that are not in a reported wait: at first, and at most."""
 
 
 class OperatorThreads:
@@ -56,12 +57,15 @@ class OperatorThreads:
     def wait_until_idle(self) -> None:
         """Return once every thread waits."""
         looks: dict[int, _Looks] = {}
-        while active := self._active():
-            stuck = [self._is_stuck(ident, frame, looks) for ident, frame in active]
+        pause = FIRST_PAUSE
+        expect_move()
+        while self._active():
+            if has_moved(pause):
+                continue
+            stuck = [self._is_stuck(ident, frame, looks) for ident, frame in self._active()]
             if all(stuck):
                 return
-            is_pausing = any(each.count > WORKER_LOOKS for each in looks.values())
-            time.sleep(PAUSE_SECONDS if is_pausing else 0)  # noqa: TID251  # yields the interpreter
+            pause = min(2 * pause, PAUSE_SECONDS)
 
     def advance(self, time: WorldTime, until: float) -> None:
         """Step the time to `until`."""
@@ -70,9 +74,17 @@ class OperatorThreads:
     def give_up(self, seconds: float) -> None:
         """Wait until the threads have ended, at most this time; ignore the others from now on."""
         deadline = SYSTEM_CLOCK.now() + seconds
-        while any(not _is_sender(frame) for _, frame in self._frames()) and SYSTEM_CLOCK.now() < deadline:
-            time.sleep(0)  # noqa: TID251
+        while (threads := self._others()) and SYSTEM_CLOCK.now() < deadline:
+            for thread in threads:
+                if thread.is_alive():  # not one that is being started
+                    thread.join(max(0.0, deadline - SYSTEM_CLOCK.now()))
+            time.sleep(0)  # noqa: TID251  # yields the interpreter
         self._ignored = threading.enumerate()
+
+    def _others(self) -> list[threading.Thread]:  # noqa: TID251  # starts none
+        senders = {ident for ident, frame in self._frames() if _is_sender(frame)}
+        threads = threading.enumerate()
+        return [thread for thread in threads if thread not in self._ignored and thread.ident not in senders]
 
     def _frames(self) -> list[tuple[int, FrameType]]:
         frames = sys._current_frames()

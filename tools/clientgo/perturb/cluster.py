@@ -1,0 +1,41 @@
+"""Server at the start of a run, with the scenario's definitions; the runs of an engine start with its objects."""
+
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from clientgo.perturb.programs.clock import WorldTime
+from clientgo.perturb.programs.operators import PerturbedProgram
+from clientgo.perturb.state import Object
+from clientgo_apiserver.inmemory import InMemoryServer
+
+
+def world_time(program: PerturbedProgram, variant: int) -> WorldTime:
+    """Return the time at which the run of a program begins."""
+    return WorldTime(program.epoch() + variant * 100_061.0)
+
+
+def cluster_at_start(time: WorldTime, crds: Iterable[Object], variant: int) -> InMemoryServer:
+    """Return the server before anything happens, from which worlds start; later versions depend on the variant."""
+    random.seed(variant)
+    server = InMemoryServer(time)
+    for crd in crds:
+        request(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+    for number in range(variant):
+        request(server, "POST", "/api/v1/namespaces", {"metadata": {"name": f"shift-{number}"}})
+        request(server, "DELETE", f"/api/v1/namespaces/shift-{number}")
+    return server
+
+
+def request(
+    server: InMemoryServer, method: str, target: str, body: Any = None, content_type: str = "application/json"
+) -> Object:
+    """Send a request of the user, and return the response; AssertionError if it is an error."""
+    data = b"" if body is None else msgspec.json.encode(body)
+    reply = server.request(method, target, {"content-type": content_type}, data)
+    result: Object = msgspec.json.decode(reply.body) if reply.body else {}
+    if reply.status >= 400:
+        raise AssertionError(f"{method} {target}: {reply.status} {result.get('message', '')}")
+    return result
