@@ -10,7 +10,7 @@ import json
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -68,6 +68,8 @@ class Masks:
                 self.fields.add((resource, tuple(path.split("."))))
             else:
                 self.resources.add(resource)
+        self.are_times = True
+        """False once something other than times was masked."""
         self.ignored = frozenset(self.fields)
         texts = (text.partition(":") for text in any_order)
         self.any_order = frozenset((resource, tuple(path.split("."))) for resource, _, path in texts)
@@ -84,10 +86,17 @@ class Masks:
         for ref in first.keys() ^ second.keys():
             if not _is_generated(first.get(ref) or second[ref]):
                 self.names.add((ref.resource, ref.name.rpartition("-")[0]))
+                self.are_times = False
         before, after = normalized(first, self), normalized(second, self)
         for ref in before.keys() & after.keys():
-            for path, _, _ in differences(before[ref], after[ref]):
+            for path, *values in differences(before[ref], after[ref]):
+                self.are_times = self.are_times and None not in map(_time, values)
                 self.fields.add((ref.resource, tuple("*" if part.isdigit() else part for part in path)))
+
+    def learn_all(self, first: Sequence[ClusterState], second: Sequence[ClusterState]) -> None:
+        """Mask what differs between the states of two learning runs."""
+        for pair in zip(first, second, strict=False):
+            self.learn(*pair)
 
     def lines(self) -> list[str]:
         """Return the masks for people, sorted."""

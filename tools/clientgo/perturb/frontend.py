@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from functools import partial
 
+import msgspec
+
 from clientgo.errors import ConnectionFailed
 from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.gate import GateTransport, failure_body
@@ -17,6 +19,9 @@ from clientgo.serving.routing import Route
 from clientgo.serving.server import Server
 from clientgo.stop.lifecycle import Group
 from clientgo.stop.stopping import on_stop
+from clientgo_apiserver.gotypes.messages import find_message
+from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
+from clientgo_apiserver.http.protobuf import decode, read_envelope
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 PIECE = 64 * 1024
@@ -46,12 +51,12 @@ class GateServer:
         self._group.join(5.0)
 
     def _handle(self, request: ServingRequest) -> Response:
-        headers = tuple((name, _readable(name, value)) for name, value in request.headers.items())
+        headers, body = _readable(request)
         try:
             if "upgrade" in request.headers:
                 return self._switch(request, headers)
             if request.first("watch") not in ("true", "1"):
-                return _response(self._gate.request(request.method, request.target, headers, request.body, 0.0))
+                return _response(self._gate.request(request.method, request.target, headers, body, 0.0))
             if request.first("sendInitialEvents") == "true":
                 # Streamed lists cannot show an older revision; clients then list.
                 return Response(422, failure_body(422, "Invalid"), JSON)
@@ -107,6 +112,24 @@ def _head(status: int, headers: Mapping[str, str]) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-def _readable(name: str, value: str) -> str:
-    """Return a header that requests JSON in place of protobuf, which the engine does not read."""
-    return JSON if name == "accept" and "protobuf" in value else value
+def _readable(request: ServingRequest) -> tuple[Headers, bytes]:
+    """Return the headers and the body with JSON in place of protobuf, which the engine does not read."""
+    headers, body = dict(request.headers), request.body
+    if "protobuf" in headers.get("accept", ""):
+        headers["accept"] = JSON
+    if headers.get("content-type", "").startswith(PROTOBUF) and (decoded := _as_json(body)):
+        headers["content-type"], body = JSON, decoded
+    return tuple(headers.items()), body
+
+
+def _as_json(body: bytes) -> bytes:
+    """Return an object in protobuf as JSON; empty if it is none, which the server then rejects."""
+    try:
+        envelope = read_envelope(body)
+        message = find_message(envelope.api_version, envelope.kind)
+        if message is None:
+            return b""
+        fields = decode(message, envelope.raw)
+    except ValueError:
+        return b""
+    return msgspec.json.encode({"apiVersion": envelope.api_version, "kind": envelope.kind, **fields})

@@ -3,7 +3,7 @@
 import multiprocessing
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
@@ -99,14 +99,15 @@ def run_scenario(
     began = SYSTEM_CLOCK.now()
     deadline = began + selection.max_time if selection.max_time else None
     engine = Engine(selection.scenario(scenario))
-    plans = selection.chosen(engine)
-    results: dict[Plan, PlanResult] = {}
-    run = _run_in_processes if selection.processes > 1 and len(plans) > 2 else _run_here
-    for result in run(engine, plans, selection.processes, deadline):
-        results[result.plan] = result
-        if progress is not None:
-            seconds = (SYSTEM_CLOCK.now() - began) / len(results) * (len(plans) - len(results))
-            progress(result, len(results), len(plans), seconds)
+    with closing(engine):
+        plans = selection.chosen(engine)
+        results: dict[Plan, PlanResult] = {}
+        run = _run_in_processes if selection.processes > 1 and len(plans) > 2 else _run_here
+        for result in run(engine, plans, selection.processes, deadline):
+            results[result.plan] = result
+            if progress is not None:
+                seconds = (SYSTEM_CLOCK.now() - began) / len(results) * (len(plans) - len(results))
+                progress(result, len(results), len(plans), seconds)
     ordered = tuple(results[plan] for plan in plans if plan in results)
     left_out, seconds = len(plans) - len(ordered), SYSTEM_CLOCK.now() - began
     return PerturbResults(engine.scenario, ordered, engine.masks, seconds, left_out, tuple(selection.steps))
@@ -123,6 +124,7 @@ def _run_in_processes(
     engine: Engine, plans: Sequence[Plan], processes: int, deadline: float | None
 ) -> Iterator[PlanResult]:
     yield engine.result(plans[0])  # here, so that the processes begin with what was learned
+    engine.close()  # each process starts operators of its own
     context = multiprocessing.get_context("fork")
     receivers: list[Connection] = []
     for part in range(processes):
@@ -148,8 +150,9 @@ def _run_in_processes(
 
 def _send_results(engine: Engine, plans: Sequence[Plan], deadline: float | None, sender: Connection) -> None:
     try:
-        for result in _run_here(engine, plans, 1, deadline):
-            sender.send(_portable(result))
+        with closing(engine):
+            for result in _run_here(engine, plans, 1, deadline):
+                sender.send(_portable(result))
     except Exception as error:  # noqa: BLE001  # raised in the parent
         sender.send(ConfigError(f"{type(error).__name__}: {error}"))
     sender.close()

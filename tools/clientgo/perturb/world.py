@@ -36,6 +36,9 @@ MAX_BLIND_WRITES = 12
 A correct operator whose cache shows a deleted owner creates a child, which is collected at once, and creates it again.
 """
 
+STARTS = "operator starts"
+"""Line of the timeline."""
+
 MAX_WRITES, MAX_ACTIONS = 150, 5_000
 """Writes of the operator, and all actions, in one step, after which it will not become quiet."""
 
@@ -110,13 +113,16 @@ class World:
         self.noise, self._actor = "", "server"
         self.not_served: dict[str, None] = {}  # resources that the operator asked for in vain
         self.watched, self.read = set[str](), set[str]()
-        self._program, self._restart = program, False
+        self.program, self._restart = program, False
         self._generated, self._deletes_many = variant * 4_321, False
+        self._began = 0.0
         self._objects: dict[ObjectRef, Object] = {}
         self._pending: list[Frame] = []
         self._last_write = self._active_at = 0.0
         self._end: float | None = None  # of a step that lets time pass
         self._step_writes = 0
+        self.base = ClusterState({})
+        """State in which the steps begin: that after the operator's start."""
         self.operators: list[RunningOperator] = []
         """Replicas of the operator that run; the last one has the lead."""
         for crd in crds:
@@ -150,14 +156,21 @@ class World:
 
     def note(self, lane: str, text: str, detail: str = "", subject: str = "") -> None:
         """Add a line to the timeline, about the object `subject` if it is about one."""
-        self.trace.append(TimelineEntry(self.time.now(), self.step, lane, text, detail, subject))
+        self.trace.append(TimelineEntry(self.time.now() - self._began, self.step, lane, text, detail, subject))
+
+    def renew(self, perturbation: Perturbation | None, on_change: Callable[["World", ObjectChange], None]) -> None:
+        """Begin another run with the operator that runs, in a cluster that is as before the first step."""
+        random.seed(0)
+        self.perturbation, self._on_change = perturbation or Perturbation(), on_change
+        self.trace, self.writes, self.frames, self.changes = [], [], [], []
+        self.step, self.base_revision, self._began = -1, self.server.revision, self.time.now()
 
     def start(self) -> None:
         """Start the operator; names that another replica uses are free for it."""
         for operator in self.operators:
             operator.close()
-        self.operators.append(self._program.start(self.time))
-        self.note("change", "operator starts")
+        self.operators.append(self.program.start(self.time))
+        self.note("change", STARTS)
 
     def crash(self, reason: str, *, restart: bool = True) -> None:
         """Abandon all replicas of the operator; `restart` starts it again once this action is over."""
@@ -189,7 +202,7 @@ class World:
 
     def _abandon(self, operator: RunningOperator) -> None:
         self.operators.remove(operator)
-        self._program.log.muted = True
+        self.program.log.muted = True
         operator.kill()
         for body in operator.watches:
             body.end(Crashed())
@@ -203,7 +216,7 @@ class World:
         else:
             self.pace.give_up(2.0)
         operator.close()
-        self._program.log.muted = False
+        self.program.log.muted = False
 
     def end(self) -> None:
         """End the run."""
