@@ -39,6 +39,19 @@ def test_correct_operator_survives_one_plan_of_each_kind() -> None:
     assert verdicts("correct", *plans) == dict.fromkeys(plans, "")
 
 
+def test_wrong_state_counts_only_after_the_time_of_a_retry() -> None:
+    assert verdicts("retries-late", "error-500:1") == {"error-500:1": ""}
+
+
+def test_plans_share_a_start_of_the_operator(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    operator = OperatorCommand(command("correct").arguments, environ={"STARTS": str(starts)})
+    plans = ["error-409:1", "error-500:1", "timeout-after:1", "error-429:2"]
+    run_scenario(read_scenario(HERE / "scenario.yaml", operator), PlanSelection(plans=plans)).check()
+    learning, shared = 2, 1
+    assert len(starts.read_text().splitlines()) == learning + shared
+
+
 def test_operator_that_ends_is_a_bug() -> None:
     scenario = read_scenario(
         HERE / "scenario.yaml", OperatorCommand([sys.executable, "-c", "raise SystemExit('no config')"])

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from clientgo.perturb.state import SOON, ClusterState, Object, ObjectRef
+from clientgo.perturb.state import SOON, ClusterState, Object, ObjectRef, owner_uids
 
 FieldPath = tuple[str, ...]
 """Keys of an object from its top; `*` stands for any key or item of a list."""
@@ -31,6 +31,16 @@ _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 _ABSENT = object()
 OUTSIDE = "outside"
 """Resource that stands for the state outside the cluster in the masks of the user."""
+
+_COPIES = ("/last-applied-configuration", "/last-handled-configuration")
+"""Ends of annotations in which kubectl and kopf keep a copy of the object."""
+
+_OF_EVERY_CLUSTER = frozenset(("default", "kube-node-lease", "kube-public", "kube-system"))
+_METADATA_OF_NAMESPACES = {
+    "labels": {"kubernetes.io/metadata.name"},
+    "annotations": set[str](),
+    "finalizers": set[str](),
+}
 
 _MASKED = "(masked)"
 
@@ -53,7 +63,8 @@ class MaskedValue(str):
 class Masks:
     """Fields and names that do not count, by resource; `ignore` are those of the user, as `foos.example.com:status.x`.
 
-    A path of the user may have `*` for any key or item. Without a path, the resource does not count at all. `outside`
+    A path of the user may have `*` for any key or item; after `metadata.annotations` or `metadata.labels`, all of it is
+    one key. Without a path, the resource does not count at all. `outside`
     is the state outside the cluster. `any_order` are fields whose values the objects may have exchanged.
     """
 
@@ -65,14 +76,14 @@ class Masks:
         for text in ignore:
             resource, _, path = text.partition(":")
             if path:
-                self.fields.add((resource, tuple(path.split("."))))
+                self.fields.add((resource, _keys(path)))
             else:
                 self.resources.add(resource)
         self.are_times = True
         """False once something other than times was masked."""
         self.ignored = frozenset(self.fields)
         texts = (text.partition(":") for text in any_order)
-        self.any_order = frozenset((resource, tuple(path.split("."))) for resource, _, path in texts)
+        self.any_order = frozenset((resource, _keys(path)) for resource, _, path in texts)
 
     def __repr__(self) -> str:
         return f"<Masks {len(self.fields)} fields, {len(self.names)} names>"
@@ -104,13 +115,21 @@ class Masks:
         return sorted(names + [f"{resource}:{'.'.join(path)}" for resource, path in self.fields])
 
 
+def _keys(path: str) -> FieldPath:
+    """Return the keys of a path that a user has written."""
+    keys = tuple(path.split("."))
+    if keys[:2] in (("metadata", "annotations"), ("metadata", "labels")) and len(keys) > 2:
+        return (*keys[:2], ".".join(keys[2:]))
+    return keys
+
+
 def normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
     """Return the objects of a state in a form that is equal in equal runs."""
     names, texts = _renamed(state, masks)
     results = {
         names.get(ref, ref): _normal_object(ref.resource, obj, texts, masks)
         for ref, obj in state.items()
-        if ref.resource not in masks.resources and not _is_derived(ref, obj)
+        if ref.resource not in masks.resources and not _is_derived(ref, obj) and not _is_of_every_cluster(ref, obj)
     }
     for resource, path in masks.any_order:
         _sort_values([results[ref] for ref in sorted(results) if ref.resource == resource], path)
@@ -145,10 +164,13 @@ def _renamed(state: ClusterState, masks: Masks) -> tuple[dict[ObjectRef, ObjectR
     """Return the equal names of objects with random ones, and the texts that stand for names and uids."""
     names: dict[ObjectRef, ObjectRef] = {}
     counts: Counter[tuple[str, str, str]] = Counter()
-    for ref in sorted(state, key=lambda ref: _order(ref, state[ref])):
+    refs = {obj["metadata"]["uid"]: ref for ref, obj in state.items()}
+    for ref in sorted(state, key=lambda ref: (_depth(state[ref], state, refs), *_order(ref, state[ref]))):
         obj, stem = state[ref], ref.name.rpartition("-")[0]
-        if _is_generated(obj) or (ref.resource, stem) in masks.names:
-            stem = obj["metadata"].get("generateName", f"{stem}-")
+        owners = (refs[uid] for uid in owner_uids(obj) if refs.get(uid) in names)
+        owner = next((names[each] for each in owners if ref.name.startswith(f"{each.name}-")), None)
+        if owner is not None or _is_generated(obj) or (ref.resource, stem) in masks.names:
+            stem = obj["metadata"].get("generateName", f"{stem}-") if owner is None else f"{owner.name}-"
             counts[ref.resource, ref.namespace, stem] += 1
             names[ref] = ref._replace(name=f"{stem}*{counts[ref.resource, ref.namespace, stem]}")
     texts = {ref.name: renamed.name for ref, renamed in names.items()}
@@ -236,7 +258,7 @@ def _normal(
     if isinstance(value, dict):
         result = {}
         for key, member in value.items():
-            if key in _TIMES:
+            if key in _TIMES or key.endswith(_COPIES):
                 continue
             if key == "observedGeneration" and isinstance(member, int) and generation is not None:
                 result[key] = _observed(member, generation)
@@ -262,6 +284,26 @@ def _matches(mask: FieldPath, path: FieldPath) -> bool:
 
 def _is_generated(obj: Object) -> bool:
     return bool(obj["metadata"].get("generateName"))
+
+
+def _depth(obj: Object, state: ClusterState, refs: Mapping[str, ObjectRef]) -> int:
+    """Return the number of owners above an object; names may be derived from theirs."""
+    depth, seen = 0, set[str]()
+    while (uid := next((uid for uid in owner_uids(obj) if uid in refs and uid not in seen), "")) and depth < _DEEPEST:
+        seen.add(uid)
+        obj, depth = state[refs[uid]], depth + 1
+    return depth
+
+
+_DEEPEST = 8
+
+
+def _is_of_every_cluster(ref: ObjectRef, obj: Object) -> bool:
+    """Return whether an object is one that a cluster begins with, and as it is then."""
+    if ref.resource != "namespaces" or ref.name not in _OF_EVERY_CLUSTER:
+        return False
+    keys = [key for name in ("labels", "annotations", "finalizers") for key in obj["metadata"].get(name) or ()]
+    return all(key == "kubernetes.io/metadata.name" or key.endswith(_COPIES) for key in keys)
 
 
 def _is_derived(ref: ObjectRef, obj: Object) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 
 from clientgo.errors import ConnectionFailed
 from clientgo.perturb.programs.clock import Crashed
-from clientgo.perturb.programs.gate import GateTransport, failure_body
+from clientgo.perturb.programs.gate import GateTransport, failure_body, target_of
 from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.rest.connections.tcp import shut_down
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
@@ -52,15 +52,16 @@ class GateServer:
 
     def _handle(self, request: ServingRequest) -> Response:
         headers, body = _readable(request)
+        watched = _watched(request.target)
         try:
             if "upgrade" in request.headers:
                 return self._switch(request, headers)
-            if request.first("watch") not in ("true", "1"):
+            if not watched and request.first("watch") not in ("true", "1"):
                 return _response(self._gate.request(request.method, request.target, headers, body, 0.0))
             if request.first("sendInitialEvents") == "true":
                 # Streamed lists cannot show an older revision; clients then list.
                 return Response(422, failure_body(422, "Invalid"), JSON)
-            stream = self._gate.stream("GET", request.target, headers, 0.0, idle_timeout=0.0)
+            stream = self._gate.stream("GET", watched or request.target, headers, 0.0, idle_timeout=0.0)
             return Takeover(serve=partial(_send_stream, stream))
         except (Crashed, ConnectionFailed):
             return Takeover()  # the client sees a connection that breaks
@@ -71,6 +72,21 @@ class GateServer:
             self._gate.unsupported = f"{request.method} {request.path} with {protocol}: use WebSockets"
         result = self._gate.upgrade(request.target, headers, 0.0)
         return _response(result) if isinstance(result, HTTPReply) else Takeover(serve=partial(_copy, result))
+
+
+def _watched(target: str) -> str:
+    """Return the target of a watch by its path, such as /api/v1/watch/pods, as one by its query; empty for others."""
+    path, _, query = target.partition("?")
+    segments = path.split("/")
+    version_end = 3 if segments[1] == "api" else 4
+    if segments[version_end : version_end + 1] != ["watch"]:
+        return ""
+    path = "/".join(segments[:version_end] + segments[version_end + 1 :])
+    queries = [query, "watch=true"]
+    if name := target_of(path).name:
+        path = path.removesuffix(f"/{name}")
+        queries.append(f"fieldSelector=metadata.name%3D{name}")
+    return f"{path}?{'&'.join(filter(None, queries))}"
 
 
 def _response(reply: HTTPReply) -> Response:

@@ -1,6 +1,8 @@
 """Runs of a scenario's plans: all or some, in one process or several, within a time."""
 
 import multiprocessing
+import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -149,6 +151,7 @@ def _run_in_processes(
 
 
 def _send_results(engine: Engine, plans: Sequence[Plan], deadline: float | None, sender: Connection) -> None:
+    signal.signal(signal.SIGTERM, _exit)  # so that operators in other processes end, too
     try:
         with closing(engine):
             for result in _run_here(engine, plans, 1, deadline):
@@ -156,6 +159,10 @@ def _send_results(engine: Engine, plans: Sequence[Plan], deadline: float | None,
     except Exception as error:  # noqa: BLE001  # raised in the parent
         sender.send(ConfigError(f"{type(error).__name__}: {error}"))
     sender.close()
+
+
+def _exit(*_: object) -> None:
+    sys.exit(1)
 
 
 def _portable(result: PlanResult) -> PlanResult:

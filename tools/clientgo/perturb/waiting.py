@@ -15,7 +15,7 @@ from clientgo.perturb.record import ScenarioRun, TimelineEntry, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectRef, owner_uids
 from clientgo.perturb.world import STARTS, Perturbation, World
 
-MAX_PATIENCE = 65.0
+MAX_PATIENCE = 90.0
 """Seconds that a wrong state may last before it counts: kopf, for one, repeats a failed handler after a minute."""
 
 SHORTEST = 0.3

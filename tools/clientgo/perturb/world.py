@@ -115,7 +115,7 @@ class World:
         self.watched, self.read = set[str](), set[str]()
         self.program, self._restart = program, False
         self._generated, self._deletes_many = variant * 4_321, False
-        self._began = 0.0
+        self._began = self._limit = 0.0
         self._objects: dict[ObjectRef, Object] = {}
         self._pending: list[Frame] = []
         self._last_write = self._active_at = 0.0
@@ -226,8 +226,8 @@ class World:
     def drive(self) -> None:
         """Run until the operator is quiet; `noise` is the reason if it does not become quiet."""
         self._last_write, self._step_writes = self.time.now(), 0
-        actions, limit = 0, max(self._end or 0.0, self.time.now() + 10 * self.settle) + 60.0
-        while actions < MAX_ACTIONS and self._step_writes <= MAX_WRITES and self.time.now() <= limit:
+        actions, self._limit = 0, max(self._end or 0.0, self.time.now() + 10 * self.settle) + 60.0
+        while actions < MAX_ACTIONS and self._step_writes <= MAX_WRITES and self.time.now() <= self._limit:
             if self._act():
                 actions += 1
             elif not self._pass_time():
@@ -240,6 +240,7 @@ class World:
         if self._restart:
             self._restart = False
             self.start()
+            self._limit = max(self._limit, self.time.now() + 10 * self.settle + 60.0)
         self.pace.wait_until_idle()
         self._collect()
         if [operator for operator in self._active() if operator.clock.wake_due()]:  # of each, not only the first
