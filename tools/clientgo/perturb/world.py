@@ -7,6 +7,7 @@ operator wait. It returns once the operator has not written for the settle time.
 
 import json
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +42,9 @@ STARTS = "operator starts"
 
 MAX_WRITES, MAX_ACTIONS = 150, 5_000
 """Writes of the operator, and all actions, in one step, after which it will not become quiet."""
+
+
+_TIMEOUT = re.compile(r"[?&]timeoutSeconds=(\d+)")
 
 
 class Perturbation:
@@ -282,6 +286,8 @@ class World:
         for operator in self._active():
             for body in operator.watches[:]:
                 self._pending += filter(None, (self.perturbation.arrived(self, frame) for frame in body.take()))
+                if self.time.now() >= body.ends_at:
+                    body.end()
                 if not body.is_open:
                     body.served.close()
                     operator.watches.remove(body)
@@ -322,6 +328,8 @@ class World:
         if isinstance(served, ServedReply):
             return http_reply(served)
         body = WatchBody(outgoing.subject, served)
+        if self.pace.pause and (seconds := _TIMEOUT.search(outgoing.target)):
+            body.ends_at = self.time.now() + int(seconds[1])
         operator.watches.append(body)
         return body
 
