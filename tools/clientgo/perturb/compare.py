@@ -246,7 +246,12 @@ def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: 
     obj = _unplaced(resource, obj)
     if "deletionTimestamp" in metadata:
         metadata["deletionTimestamp"] = "(set)"
-    return _normal({**obj, "metadata": metadata}, (), texts, paths, generation)
+    normal = _normal({**obj, "metadata": metadata}, (), texts, paths, generation)
+    if isinstance(normal, dict) and isinstance(normal["metadata"], dict):
+        for name in ("labels", "annotations"):
+            if normal["metadata"].get(name) == {}:
+                del normal["metadata"][name]
+    return normal
 
 
 def _normal(

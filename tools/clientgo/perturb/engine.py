@@ -239,13 +239,12 @@ class Engine:
         return Awaited(self.reference.states, MAX_PATIENCE if plan.kind in _BLINDING else self._waiting.patience)
 
     def _learn_retry(self, waiting: Waiting) -> None:
-        """Learn from the first step with writes, of which each fails once, after what time they are repeated."""
-        first = next((write.step for write in self.reference.writes if write.step >= 0), None)
-        if first is None or waiting.knows_retry:
+        """Learn from a run in which each write fails once, after what time they are repeated."""
+        if waiting.knows_retry:
             return
         awaited = Awaited(self.reference.states, MAX_PATIENCE)
         with waiting.hurried():
-            self.run(AtEach("error-500"), steps=self.scenario.steps[: first + 1], awaited=awaited)
+            self.run(AtEach("error-500"), awaited=awaited)
         waiting.learn_retry(awaited.seconds)
 
     def _heals(self, plan: Plan, violation: Violation, judged: Judged) -> bool:
