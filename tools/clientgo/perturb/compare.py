@@ -95,7 +95,7 @@ class Masks:
     def learn(self, first: ClusterState, second: ClusterState) -> None:
         """Mask what differs between the same state of two learning runs."""
         for ref in first.keys() ^ second.keys():
-            if not _is_generated(first.get(ref) or second[ref]):
+            if "-" in ref.name and not _is_generated(first.get(ref) or second[ref]):
                 self.names.add((ref.resource, ref.name.rpartition("-")[0]))
                 self.are_times = False
         before, after = normalized(first, self), normalized(second, self)

@@ -37,6 +37,9 @@ MAX_BLIND_WRITES = 12
 A correct operator whose cache shows a deleted owner creates a child, which is collected at once, and creates it again.
 """
 
+MAX_POLLS = 5
+"""Settle times in which an operator may read or compute without a write until it is quiet: some poll for ever."""
+
 STARTS = "operator starts"
 """Line of the timeline."""
 
@@ -122,7 +125,7 @@ class World:
         self._began = self._limit = 0.0
         self._objects: dict[ObjectRef, Object] = {}
         self._pending: list[Frame] = []
-        self._last_write = self._active_at = 0.0
+        self._last_write = self._last_read = self._active_at = 0.0
         self._end: float | None = None  # of a step that lets time pass
         self._step_writes = 0
         self.base = ClusterState({})
@@ -261,9 +264,12 @@ class World:
         self._pending.append(frame)
 
     def _pass_time(self) -> bool:
-        if any(operator.is_busy for operator in self._active()):
+        if any(operator.is_starting for operator in self._active()):
             self._last_write = self.time.now()
-        quiet_at = self._end if self._end is not None else self._last_write + self.settle
+        if any(operator.is_busy for operator in self._active()):
+            self._last_read = self.time.now()
+        polled = min(self._last_read, self._last_write + (MAX_POLLS - 1) * self.settle)
+        quiet_at = self._end if self._end is not None else max(self._last_write, polled) + self.settle
         dues = [self.server.next_due(), *(operator.clock.next_due() for operator in self._active())]
         until = min([quiet_at, *(due for due in dues if due is not None)])
         if self._end is not None and self.perturbation.blind and until > self.time.now() + SOON:
@@ -313,7 +319,7 @@ class World:
         operator, outgoing = waiting[0]
         elects = self._elections.concern(outgoing, self.step)
         if self.pace.pause and outgoing.method == "GET" and outgoing.subject.resource not in EVENTS and not elects:
-            self._last_write = self.time.now()  # a process that reads will perhaps write
+            self._last_read = self.time.now()  # a process that reads will perhaps write
         if outgoing.is_watch:
             operator.gate.finish(outgoing, self._watch(operator, outgoing))
         elif outgoing.is_write and not elects:

@@ -27,7 +27,7 @@ _BUGS = ("panic: ", "fatal error: ")
 _POLL_SECONDS = 0.002
 _STEP_SECONDS = 0.02
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 """Seconds in which a process sends its first request."""
 
 BUSY_LOOKS = 3
@@ -146,12 +146,15 @@ class ProcessOperator:
         return "" if code is None else f"exit code {code}: {self._text()[-_TAIL:].strip()}"
 
     @property
+    def is_starting(self) -> bool:
+        """True until the process sends its first request, for two minutes at most."""
+        return not self.gate.was_used and not self.ended and SYSTEM_CLOCK.now() < self._began + START_SECONDS
+
+    @property
     def is_busy(self) -> bool:
-        """True while the process starts, or a thread of it runs."""
+        """True while a thread of the process runs."""
         if self.ended:
             return False
-        if not self.gate.was_used and SYSTEM_CLOCK.now() < self._began + START_SECONDS:
-            return True
         self._busy_looks = self._busy_looks + 1 if self._runs() else 0
         return self._busy_looks >= BUSY_LOOKS
 
