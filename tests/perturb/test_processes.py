@@ -52,6 +52,21 @@ def test_plans_share_a_start_of_the_operator(tmp_path: Path) -> None:
     assert len(starts.read_text().splitlines()) == learning + shared
 
 
+POLLS = """
+import re, sys, time, urllib.request
+server = re.search("server: (.*)", open(sys.argv[1]).read())[1].strip("'\\"")
+while True:
+    urllib.request.urlopen(server + "/api/v1/pods").read()
+    time.sleep(0.3)
+"""
+
+
+def test_operator_that_polls_for_ever_becomes_quiet() -> None:
+    scenario = read_scenario(HERE / "scenario.yaml", OperatorCommand([sys.executable, "-c", POLLS, "{kubeconfig}"]))
+    [result] = run_scenario(scenario, PlanSelection(plans=["reference"], steps=[1]))
+    assert result.passed, result.verdict
+
+
 def test_operator_that_ends_is_a_bug() -> None:
     scenario = read_scenario(
         HERE / "scenario.yaml", OperatorCommand([sys.executable, "-c", "raise SystemExit('no config')"])
