@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,6 +21,7 @@ from clientgo.perturb.programs.clock import OperatorClock, WorldTime
 from clientgo.perturb.programs.gate import GateTransport, WatchBody
 from clientgo.perturb.programs.operators import BugLog
 from clientgo.perturb.programs.streams import GateDuplex
+from clientgo.pki import CertificateAuthority
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
 
 KUBECONFIG = "{kubeconfig}"
@@ -111,7 +113,7 @@ class ProcessOperator:
         self._is_paused = self._is_killed = False
         self._server = GateServer(self.gate)
         self._folder = TemporaryDirectory(prefix="perturb-")
-        kubeconfig = write_kubeconfig(Path(self._folder.name, "kubeconfig"), self._server.url)
+        kubeconfig = write_kubeconfig(Path(self._folder.name, "kubeconfig"), self._server.url, client=_identity())
         self._output = Path(self._folder.name, "output")
         arguments = [argument.replace(KUBECONFIG, str(kubeconfig)) for argument in command.arguments]
         environ = {**os.environ, **command.environ, "KUBECONFIG": str(kubeconfig)}
@@ -191,6 +193,12 @@ class ProcessOperator:
 
     def _text(self) -> str:
         return self._output.read_text(encoding="utf-8", errors="replace") if self._output.exists() else ""
+
+
+@lru_cache(maxsize=1)
+def _identity() -> tuple[bytes, bytes]:
+    """Return a client certificate and its key: some clients reject a kubeconfig without, even for plain HTTP."""
+    return CertificateAuthority.create("perturb").client("operator")
 
 
 def _sleep(seconds: float) -> None:
