@@ -23,11 +23,11 @@ _FACTOR = 2.0
 _START_WORTH_SHARING = 0.5
 _MAX_FAILED_CLEARINGS = 2
 
-Cause = tuple[str, str]
+FindingCause = tuple[str, str]
 """Oracle and first difference, without numbers."""
 
 
-def cause_of(finding: Violation) -> Cause:
+def cause_of(finding: Violation) -> FindingCause:
     """Return what findings of several plans have in common."""
     return finding.oracle, re.sub("[0-9]+", "#", finding.details[0] if finding.details else finding.text)
 
@@ -70,7 +70,7 @@ class Waiting:
         """Seconds that a wrong state may last, unless the operator cannot see the current one."""
         self.is_hurried = self.knows_retry = False
         self._start_seconds = 0.0
-        self._confirmed: set[Cause] = set()
+        self._confirmed: set[FindingCause] = set()
         self._idle: World | None = None
         self._failed_clearings = 0
         self._may_share = True
