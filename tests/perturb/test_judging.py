@@ -186,6 +186,20 @@ def test_pods_of_a_workload_are_alike_whatever_names_nodes_and_addresses_they_go
     assert normalized(first, Masks()) != normalized(third, Masks())
 
 
+class AdoptsLater(Reconciler[Greeting], owns=[ConfigMap], name="adopts-later"):
+    """Creates a ConfigMap without an owner, and adds the owner then."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        config = ConfigMap(metadata=meta_for(greeting), data={"text": greeting.spec.text})
+        if self.client.find(ConfigMap, object_name(config)) is None:
+            self.client.create(config)
+        self.client.apply(config, owner=greeting)
+
+
+def test_object_that_is_adopted_later_is_not_ownerless() -> None:
+    perturb(AdoptsLater, STEPS[:1], plans=["reference", "crash-stored:1"]).check()
+
+
 def named(kind: str, name: str, *, uid: str, owner: tuple[str, str] = ("", ""), generated: str = "") -> dict[str, Any]:
     metadata: dict[str, Any] = {"name": name, "namespace": "default", "uid": uid}
     if owner[0]:

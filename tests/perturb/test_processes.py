@@ -52,9 +52,15 @@ def test_plans_share_a_start_of_the_operator(tmp_path: Path) -> None:
     assert len(starts.read_text().splitlines()) == learning + shared
 
 
-POLLS = """
+SERVER = """
 import re, sys, time, urllib.request
 server = re.search("server: (.*)", open(sys.argv[1]).read())[1].strip("'\\"")
+"""
+WATCHES = """
+urllib.request.urlopen(server + "/api/v1/pods?watch=true&timeoutSeconds=1").read()
+sys.exit("the watch has ended")
+"""
+POLLS = """
 while True:
     urllib.request.urlopen(server + "/api/v1/pods").read()
     time.sleep(0.3)
@@ -62,9 +68,17 @@ while True:
 
 
 def test_operator_that_polls_for_ever_becomes_quiet() -> None:
-    scenario = read_scenario(HERE / "scenario.yaml", OperatorCommand([sys.executable, "-c", POLLS, "{kubeconfig}"]))
+    scenario = read_scenario(
+        HERE / "scenario.yaml", OperatorCommand([sys.executable, "-c", SERVER + POLLS, "{kubeconfig}"])
+    )
     [result] = run_scenario(scenario, PlanSelection(plans=["reference"], steps=[1]))
     assert result.passed, result.verdict
+
+
+def test_watch_ends_after_the_time_that_the_client_asks_for() -> None:
+    operator = OperatorCommand([sys.executable, "-c", SERVER + WATCHES, "{kubeconfig}"])
+    [result] = run_scenario(read_scenario(HERE / "scenario.yaml", operator), PlanSelection(plans=["reference"]))
+    assert result.findings[0].text == "the operator ends: exit code 1: the watch has ended"
 
 
 def test_operator_that_ends_is_a_bug() -> None:
