@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from clientgo.errors import ApiError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.manager import Reconciler
+from clientgo.manager import Reconciler, Result
 from clientgo.meta import ObjectMeta, api_type, meta_for
 from clientgo.meta import replace as changed
 
@@ -55,6 +56,18 @@ class StatusFirst(Correct, name="status-first"):
             self.report(greeting)
             config = ConfigMap(metadata=meta_for(greeting), data={"text": greeting.spec.text})
             self.client.apply(config, owner=greeting)
+
+
+class RetriesLate(Reconciler[Greeting], owns=[ConfigMap], name="retries-late"):
+    """Tries again some seconds after an error."""
+
+    def reconcile(self, greeting: Greeting) -> Result:
+        config = ConfigMap(metadata=meta_for(greeting), data={"text": greeting.spec.text})
+        try:
+            self.client.apply(config, owner=greeting)
+        except ApiError:
+            return Result(requeue_after=4.0)
+        return Result()
 
 
 class GeneratesNames(Correct, name="generates-names"):

@@ -184,3 +184,65 @@ def test_pods_of_a_workload_are_alike_whatever_names_nodes_and_addresses_they_go
     assert normalized(first, Masks()) == normalized(second, Masks())
     third = shop(pod("shop-b", "n1", "1"), pod("shop-c", "n2", "2"), endpoints=slice_of("1", "2"))
     assert normalized(first, Masks()) != normalized(third, Masks())
+
+
+class AdoptsLater(Reconciler[Greeting], owns=[ConfigMap], name="adopts-later"):
+    """Creates a ConfigMap without an owner, and adds the owner then."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        config = ConfigMap(metadata=meta_for(greeting), data={"text": greeting.spec.text})
+        if self.client.find(ConfigMap, object_name(config)) is None:
+            self.client.create(config)
+        self.client.apply(config, owner=greeting)
+
+
+def test_object_that_is_adopted_later_is_not_ownerless() -> None:
+    perturb(AdoptsLater, STEPS[:1], plans=["reference", "crash-stored:1"]).check()
+
+
+def named(kind: str, name: str, *, uid: str, owner: tuple[str, str] = ("", ""), generated: str = "") -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name, "namespace": "default", "uid": uid}
+    if owner[0]:
+        metadata["ownerReferences"] = [{"kind": "Deployment", "name": owner[0], "uid": owner[1], "apiVersion": "v1"}]
+    if generated:
+        metadata["generateName"] = generated
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata}
+
+
+def workload(suffix: str) -> ClusterState:
+    top, middle = f"worker-{suffix}", f"worker-{suffix}-{suffix}"
+    return ClusterState({
+        ObjectRef("deployments.apps", "default", top): named("Deployment", top, uid=f"1{suffix}"),
+        ObjectRef("replicasets.apps", "default", middle): named(
+            "ReplicaSet", middle, uid=f"2{suffix}", owner=(top, f"1{suffix}")
+        ),
+        ObjectRef("pods", "default", f"{middle}-x"): named(
+            "Pod", f"{middle}-x", uid=f"3{suffix}", owner=(middle, f"2{suffix}"), generated=f"{middle}-"
+        ),
+    })  # fmt: skip
+
+
+def test_names_that_derive_from_a_random_name_are_equal() -> None:
+    masks = Masks()
+    masks.learn(workload("a"), workload("b"))
+    assert normalized(workload("c"), masks) == normalized(workload("d"), masks)
+
+
+def namespace(name: str, **annotations: str) -> ClusterState:
+    metadata = {"name": name, "uid": "u", "annotations": annotations}
+    return ClusterState({ObjectRef("namespaces", "", name): {"kind": "Namespace", "metadata": metadata}})
+
+
+def test_copies_of_an_object_in_annotations_do_not_count() -> None:
+    copy = {"kopf.zalando.org/last-handled-configuration": "{}"}
+    bare = namespace("shop")
+    del bare[ObjectRef("namespaces", "", "shop")]["metadata"]["annotations"]
+    assert normalized(namespace("shop", **copy), Masks()) == normalized(bare, Masks())
+    assert normalized(namespace("default", **copy), Masks()) == {}
+    assert len(normalized(namespace("default", team="red"), Masks())) == 1
+
+
+def test_annotations_with_dots_can_be_ignored() -> None:
+    masks = Masks(["namespaces:metadata.annotations.example.com/count"])
+    counts = [namespace("shop", **{"example.com/count": number}) for number in "12"]
+    assert normalized(counts[0], masks) == normalized(counts[1], masks)

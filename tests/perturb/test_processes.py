@@ -39,6 +39,48 @@ def test_correct_operator_survives_one_plan_of_each_kind() -> None:
     assert verdicts("correct", *plans) == dict.fromkeys(plans, "")
 
 
+def test_wrong_state_counts_only_after_the_time_of_a_retry() -> None:
+    assert verdicts("retries-late", "error-500:1") == {"error-500:1": ""}
+
+
+def test_plans_share_a_start_of_the_operator(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    operator = OperatorCommand(command("correct").arguments, environ={"STARTS": str(starts)})
+    plans = ["error-409:1", "error-500:1", "timeout-after:1", "error-429:2"]
+    run_scenario(read_scenario(HERE / "scenario.yaml", operator), PlanSelection(plans=plans)).check()
+    learning, shared = 2, 1
+    assert len(starts.read_text().splitlines()) == learning + shared
+
+
+SERVER = """
+import re, sys, time, urllib.request
+server = re.search("server: (.*)", open(sys.argv[1]).read())[1].strip("'\\"")
+"""
+WATCHES = """
+urllib.request.urlopen(server + "/api/v1/pods?watch=true&timeoutSeconds=1").read()
+sys.exit("the watch has ended")
+"""
+POLLS = """
+while True:
+    urllib.request.urlopen(server + "/api/v1/pods").read()
+    time.sleep(0.3)
+"""
+
+
+def test_operator_that_polls_for_ever_becomes_quiet() -> None:
+    scenario = read_scenario(
+        HERE / "scenario.yaml", OperatorCommand([sys.executable, "-c", SERVER + POLLS, "{kubeconfig}"])
+    )
+    [result] = run_scenario(scenario, PlanSelection(plans=["reference"], steps=[1]))
+    assert result.passed, result.verdict
+
+
+def test_watch_ends_after_the_time_that_the_client_asks_for() -> None:
+    operator = OperatorCommand([sys.executable, "-c", SERVER + WATCHES, "{kubeconfig}"])
+    [result] = run_scenario(read_scenario(HERE / "scenario.yaml", operator), PlanSelection(plans=["reference"]))
+    assert result.findings[0].text == "the operator ends: exit code 1: the watch has ended"
+
+
 def test_operator_that_ends_is_a_bug() -> None:
     scenario = read_scenario(
         HERE / "scenario.yaml", OperatorCommand([sys.executable, "-c", "raise SystemExit('no config')"])

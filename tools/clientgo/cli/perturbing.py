@@ -31,6 +31,9 @@ from clientgo.perturb.shrink import shrunk
 FAILED, UNFINISHED = 1, 3
 """Exit codes."""
 
+WAITING = 2
+"""Processes for each processor, for operators in other processes: their plans wait most of the time."""
+
 
 def perturb(options: argparse.Namespace, root: Path) -> int:
     """Run the scenarios of a file; return the exit code.
@@ -66,7 +69,7 @@ def selection_of(options: argparse.Namespace) -> PlanSelection:
         steps=[int(text) for text in options.steps],
         shard=(int(part), int(total)),
         max_time=options.max_time,
-        processes=options.processes or os.cpu_count() or 1,
+        processes=options.processes or (os.cpu_count() or 1) * (WAITING if options.arguments else 1),
     )
 
 

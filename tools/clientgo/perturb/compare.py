@@ -10,11 +10,11 @@ import json
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from clientgo.perturb.state import SOON, ClusterState, Object, ObjectRef
+from clientgo.perturb.state import SOON, ClusterState, Object, ObjectRef, owner_uids
 
 FieldPath = tuple[str, ...]
 """Keys of an object from its top; `*` stands for any key or item of a list."""
@@ -32,6 +32,16 @@ _UUID_LENGTH = 36
 _ABSENT = object()
 OUTSIDE = "outside"
 """Resource that stands for the state outside the cluster in the masks of the user."""
+
+_COPIES = ("/last-applied-configuration", "/last-handled-configuration")
+"""Ends of annotations in which kubectl and kopf keep a copy of the object."""
+
+_OF_EVERY_CLUSTER = frozenset(("default", "kube-node-lease", "kube-public", "kube-system"))
+_METADATA_OF_NAMESPACES = {
+    "labels": {"kubernetes.io/metadata.name"},
+    "annotations": set[str](),
+    "finalizers": set[str](),
+}
 
 _MASKED = "(masked)"
 
@@ -54,7 +64,8 @@ class MaskedValue(str):
 class Masks:
     """Fields and names that do not count, by resource; `ignore` are those of the user, as `foos.example.com:status.x`.
 
-    A path of the user may have `*` for any key or item. Without a path, the resource does not count at all. `outside`
+    A path of the user may have `*` for any key or item; after `metadata.annotations` or `metadata.labels`, all of it is
+    one key. Without a path, the resource does not count at all. `outside`
     is the state outside the cluster. `any_order` are fields whose values the objects may have exchanged.
     """
 
@@ -66,20 +77,22 @@ class Masks:
         for text in ignore:
             resource, _, path = text.partition(":")
             if path:
-                self.fields.add((resource, tuple(path.split("."))))
+                self.fields.add((resource, _keys(path)))
             else:
                 self.resources.add(resource)
+        self.are_times = True
+        """False once something other than times was masked."""
         self.ignored = frozenset(self.fields)
         texts = (text.partition(":") for text in any_order)
-        self.any_order = frozenset((resource, tuple(path.split("."))) for resource, _, path in texts)
+        self.any_order = frozenset((resource, _keys(path)) for resource, _, path in texts)
 
     def __repr__(self) -> str:
         return f"<Masks {len(self.fields)} fields, {len(self.names)} names>"
 
     @property
-    def version(self) -> tuple[int, int, int]:
+    def version(self) -> tuple["Masks", int, int]:
         """Key of what is masked now."""
-        return id(self), len(self.fields), len(self.names)
+        return self, len(self.fields), len(self.names)
 
     def ignores(self, resource: str, path: FieldPath) -> bool:
         """Return whether a path, or one above it, does not count."""
@@ -88,17 +101,32 @@ class Masks:
     def learn(self, first: ClusterState, second: ClusterState) -> None:
         """Mask what differs between the same state of two learning runs."""
         for ref in first.keys() ^ second.keys():
-            if not _is_generated(first.get(ref) or second[ref]):
+            if "-" in ref.name and not _is_generated(first.get(ref) or second[ref]):
                 self.names.add((ref.resource, ref.name.rpartition("-")[0]))
+                self.are_times = False
         before, after = normalized(first, self), normalized(second, self)
         for ref in before.keys() & after.keys():
-            for path, _, _ in differences(before[ref], after[ref]):
+            for path, *values in differences(before[ref], after[ref]):
+                self.are_times = self.are_times and None not in map(_time, values)
                 self.fields.add((ref.resource, tuple("*" if part.isdigit() else part for part in path)))
+
+    def learn_all(self, first: Sequence[ClusterState], second: Sequence[ClusterState]) -> None:
+        """Mask what differs between the states of two learning runs."""
+        for pair in zip(first, second, strict=False):
+            self.learn(*pair)
 
     def lines(self) -> list[str]:
         """Return the masks for people, sorted."""
         names = [f"{resource}: names {prefix}-*" for resource, prefix in self.names]
         return sorted(names + [f"{resource}:{'.'.join(path)}" for resource, path in self.fields])
+
+
+def _keys(path: str) -> FieldPath:
+    """Return the keys of a path that a user has written."""
+    keys = tuple(path.split("."))
+    if keys[:2] in (("metadata", "annotations"), ("metadata", "labels")) and len(keys) > 2:
+        return (*keys[:2], ".".join(keys[2:]))
+    return keys
 
 
 def normalized(state: ClusterState, masks: Masks) -> Mapping[ObjectRef, Any]:
@@ -113,7 +141,7 @@ def _normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
     results = {
         names.get(ref, ref): _normal_object(ref.resource, obj, texts, masks)
         for ref, obj in state.items()
-        if ref.resource not in masks.resources and not _is_derived(ref, obj)
+        if ref.resource not in masks.resources and not _is_derived(ref, obj) and not _is_of_every_cluster(ref, obj)
     }
     for resource, path in masks.any_order:
         _sort_values([results[ref] for ref in sorted(results) if ref.resource == resource], path)
@@ -148,10 +176,13 @@ def _renamed(state: ClusterState, masks: Masks) -> tuple[dict[ObjectRef, ObjectR
     """Return the equal names of objects with random ones, and the texts that stand for names and uids."""
     names: dict[ObjectRef, ObjectRef] = {}
     counts: Counter[tuple[str, str, str]] = Counter()
-    for ref in sorted(state, key=lambda ref: _order(ref, state[ref])):
+    refs = {obj["metadata"]["uid"]: ref for ref, obj in state.items()}
+    for ref in sorted(state, key=lambda ref: (_depth(state[ref], state, refs), *_order(ref, state[ref]))):
         obj, stem = state[ref], ref.name.rpartition("-")[0]
-        if _is_generated(obj) or (ref.resource, stem) in masks.names:
-            stem = obj["metadata"].get("generateName", f"{stem}-")
+        owners = (refs[uid] for uid in owner_uids(obj) if refs.get(uid) in names)
+        owner = next((names[each] for each in owners if ref.name.startswith(f"{each.name}-")), None)
+        if owner is not None or _is_generated(obj) or (ref.resource, stem) in masks.names:
+            stem = obj["metadata"].get("generateName", f"{stem}-") if owner is None else f"{owner.name}-"
             counts[ref.resource, ref.namespace, stem] += 1
             names[ref] = ref._replace(name=f"{stem}*{counts[ref.resource, ref.namespace, stem]}")
     texts = {ref.name: renamed.name for ref, renamed in names.items()}
@@ -234,7 +265,12 @@ def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: 
     obj = _unplaced(resource, obj)
     if "deletionTimestamp" in metadata:
         metadata["deletionTimestamp"] = "(set)"
-    return _normal({**obj, "metadata": metadata}, (), texts, paths, generation)
+    normal = _normal({**obj, "metadata": metadata}, (), texts, paths, generation)
+    if isinstance(normal, dict) and isinstance(normal["metadata"], dict):
+        for name in ("labels", "annotations"):
+            if normal["metadata"].get(name) == {}:
+                del normal["metadata"][name]
+    return normal
 
 
 def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: PathMasks, generation: Any) -> Any:
@@ -243,7 +279,7 @@ def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: PathMa
     if isinstance(value, dict):
         result = {}
         for key, member in value.items():
-            if key in _TIMES:
+            if key in _TIMES or key.endswith(_COPIES):
                 continue
             if key == "observedGeneration" and isinstance(member, int) and generation is not None:
                 result[key] = _observed(member, generation)
@@ -271,6 +307,26 @@ def _matches(mask: FieldPath, path: FieldPath) -> bool:
 
 def _is_generated(obj: Object) -> bool:
     return bool(obj["metadata"].get("generateName"))
+
+
+def _depth(obj: Object, state: ClusterState, refs: Mapping[str, ObjectRef]) -> int:
+    """Return the number of owners above an object; names may be derived from theirs."""
+    depth, seen = 0, set[str]()
+    while (uid := next((uid for uid in owner_uids(obj) if uid in refs and uid not in seen), "")) and depth < _DEEPEST:
+        seen.add(uid)
+        obj, depth = state[refs[uid]], depth + 1
+    return depth
+
+
+_DEEPEST = 8
+
+
+def _is_of_every_cluster(ref: ObjectRef, obj: Object) -> bool:
+    """Return whether an object is one that a cluster begins with, and as it is then."""
+    if ref.resource != "namespaces" or ref.name not in _OF_EVERY_CLUSTER:
+        return False
+    keys = [key for name in ("labels", "annotations", "finalizers") for key in obj["metadata"].get(name) or ()]
+    return all(key == "kubernetes.io/metadata.name" or key.endswith(_COPIES) for key in keys)
 
 
 def _is_derived(ref: ObjectRef, obj: Object) -> bool:

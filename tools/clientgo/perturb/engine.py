@@ -16,6 +16,7 @@ from clientgo.manager import Options
 from clientgo.perturb.cluster import cluster_at_start, world_time
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.definitions import definitions_of
+from clientgo.perturb.kinds.faults import AtEach
 from clientgo.perturb.kinds.hints import metadata_keys
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal
 from clientgo.perturb.oracles import ORACLES, Judged, judge
@@ -25,6 +26,7 @@ from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs, advance
+from clientgo.perturb.waiting import MAX_PATIENCE, NOTHING, Awaited, Waiting
 from clientgo.perturb.world import Perturbation, World
 from clientgo_apiserver.inmemory import InMemoryServer
 
@@ -150,10 +152,11 @@ class Engine:
         self.scenario = scenario
         created = [kind for step in scenario.steps for kind in step.kinds]
         self._crds = definitions_of(scenario.setup, scenario.crds, created)
-        self.masks = Masks(scenario.ignore, scenario.any_order)
+        self.masks = self._masks()
         self._keys = metadata_keys(scenario.setup)
         self._reference: ScenarioRun | None = None
-        self._memo: dict[str, ScenarioRun] = {}
+        self._memos: dict[bool, dict[str, ScenarioRun]] = {True: {}, False: {}}
+        self._waiting = Waiting(scenario.settle) if isinstance(scenario.setup, OperatorCommand) else None
         self._starts: dict[tuple[int, float], InMemoryServer] = {}  # the last one, by variant and time
 
     def __repr__(self) -> str:
@@ -165,10 +168,29 @@ class Engine:
         if self._reference is None:
             self._reference = self.run()
             if not self._reference.noise and not self._reference.failure:
-                second = self.run(variant=1)
-                for pair in zip(self._reference.states, second.states, strict=False):
-                    self.masks.learn(*pair)
+                self._learn(self._reference)
         return self._reference
+
+    def _learn(self, first: ScenarioRun) -> None:
+        """Mask what differs in a second run."""
+        if self._waiting is not None:
+            self._waiting.learn(first)
+            with self._waiting.hurried():
+                second = self.run(variant=1)
+            hurried = self._masks()
+            hurried.learn_all(first.states, second.states)
+            if not second.noise and hurried.are_times:  # what else differs may be equal after a longer wait
+                self.masks = hurried
+                return
+        self.masks.learn_all(first.states, self.run(variant=1).states)
+
+    def _masks(self) -> Masks:
+        return Masks(self.scenario.ignore, self.scenario.any_order)
+
+    def close(self) -> None:
+        """End what was started for several runs."""
+        if self._waiting is not None:
+            self._waiting.close()
 
     def plans(self, kinds: Iterable[str] = (), limit: int = MAX_PER_KIND) -> list[Plan]:
         """Return the reference and the plans; only the reference, if that is wrong already."""
@@ -176,6 +198,18 @@ class Engine:
 
     def result(self, plan: Plan) -> PlanResult:
         """Run a plan, and judge it."""
+        if self._waiting is None or self.reference is None or plan == REFERENCE:
+            return self._result(plan)
+        with self._waiting.hurried():
+            hurried = self._result(plan)
+        if hurried.passed or self._waiting.is_confirmed(hurried.findings):
+            return hurried
+        self._learn_retry(self._waiting)
+        result = self._result(plan)
+        self._waiting.confirm(result.findings)
+        return replace(result, seconds=hurried.seconds + result.seconds)
+
+    def _result(self, plan: Plan) -> PlanResult:
         reference, began = self.reference, SYSTEM_CLOCK.now()
         scenario = self.scenario
         violations: list[Violation] = []
@@ -183,12 +217,12 @@ class Engine:
         if variation is not None:
             rehearsal = Rehearsal(
                 reference, scenario.steps, self.masks, self._rehearse, frozenset(scenario.lasting),
-                scenario.settle if isinstance(scenario.setup, OperatorCommand) else POLL_SECONDS, self._memo,
+                POLL_SECONDS if self._waiting is None else self._waiting.time_to_heal, self._memos[self._is_hurried],
             )  # fmt: skip
             run, violations = variation.play(plan.arguments, rehearsal)
             reference = run  # with others than those of the scenario
         else:
-            run = reference if plan == REFERENCE else self.run(perturbation_of(plan))
+            run = reference if plan == REFERENCE else self.run(perturbation_of(plan), awaited=self._awaited(plan))
         is_prompt = plan.kind not in _DELAYING and not isinstance(scenario.setup, OperatorCommand)
         is_blind = plan.kind in _BLINDING
         judged = Judged(run, reference, self.masks, scenario.allow, is_blind, is_prompt, frozenset(scenario.lasting))
@@ -198,6 +232,25 @@ class Engine:
             violations = [each for each in violations if not self._is_due(each, judged)]
             violations = [each for each in violations if each.step is None or not self._heals(plan, each, judged)]
         return PlanResult(plan, tuple(violations), run, SYSTEM_CLOCK.now() - began)
+
+    @property
+    def _is_hurried(self) -> bool:
+        return self._waiting is not None and self._waiting.is_hurried
+
+    def _awaited(self, plan: Plan) -> Awaited:
+        """Return what a plan that is repeated waits for: an operator that cannot see all relies on looking again."""
+        if self._waiting is None or self._waiting.is_hurried:
+            return NOTHING
+        return Awaited(self.reference.states, MAX_PATIENCE if plan.kind in _BLINDING else self._waiting.patience)
+
+    def _learn_retry(self, waiting: Waiting) -> None:
+        """Learn from a run in which each write fails once, after what time they are repeated."""
+        if waiting.knows_retry:
+            return
+        awaited = Awaited(self.reference.states, MAX_PATIENCE)
+        with waiting.hurried():
+            self.run(AtEach("error-500"), awaited=awaited)
+        waiting.learn_retry(awaited.seconds)
 
     def _heals(self, plan: Plan, violation: Violation, judged: Judged) -> bool:
         """Return whether a state is right once an operator that polls, or waits for a time, has looked again."""
@@ -217,9 +270,10 @@ class Engine:
         """Return whether the operator deletes by the clock what the reference would delete, too, a little later."""
         if violation.oracle != "deleted":
             return False
-        if "later" not in self._memo:
-            self._memo["later"] = self.run(steps=[*self.scenario.steps, advance(self.scenario.settle)])
-        end, later = len(self.scenario.steps), self._memo["later"].changes
+        memo = self._memos[self._is_hurried]
+        if "later" not in memo:
+            memo["later"] = self.run(steps=[*self.scenario.steps, advance(self.scenario.settle)])
+        end, later = len(self.scenario.steps), memo["later"].changes
         due = frozenset(change.ref for change in later if change.kind == "DELETED" and change.step == end)
         return bool(due) and not any(ORACLES[violation.oracle].check(replace(judged, due=due)))
 
@@ -239,32 +293,54 @@ class Engine:
         variant: int = 0,
         steps: Sequence[ScenarioStep] | None = None,
         inputs: UserInputs = AS_WRITTEN,
+        awaited: Awaited = NOTHING,
     ) -> ScenarioRun:
         """Run the scenario, or other steps and inputs, with a perturbation."""
         scenario = self.scenario
         steps = scenario.steps if steps is None else steps
-        program = _program(scenario)
         run = ScenarioRun([step.name for step in steps], definitions=self._crds, examples=scenario.examples)
         run.keys = self._keys
         if scenario.outside is not None:
             scenario.outside.reset()
-        with program.log.installed(), _no_collection():
-            world = World(
-                program, start=self._start(program, variant), perturbation=perturbation, settle=scenario.settle,
-                variant=variant, on_change=lambda world, change: self._check(run, world, change),
-            )  # fmt: skip
+        world = self._open(run, perturbation, variant)
+        with world.program.log.installed(), _no_collection():
             try:
-                self._drive(world, run, steps, inputs)
+                self._drive(world, run, steps, inputs, awaited)
             finally:
-                world.end()
+                self._end(world, run, variant)
         if world.not_served and not world.writes and not run.failure:
             missing = ", ".join(world.not_served)
             run.failure = f"the operator writes nothing, and the server does not serve {missing}: add the CRD"
-        run.bugs = program.log.bugs
+        return run
+
+    def _open(self, run: ScenarioRun, perturbation: Perturbation | None, variant: int) -> World:
+        """Return a world for a run: a new one, or that of an operator which runs already."""
+
+        def check(world: World, change: ObjectChange) -> None:
+            self._check(run, world, change)
+
+        world = self._waiting.take() if self._waiting is not None and not variant else None
+        if world is not None:
+            world.renew(perturbation, check)
+            return world
+        settle = self.scenario.settle if self._waiting is None else self._waiting.settle
+        program = _program(self.scenario)
+        return World(
+            program, start=self._start(program, variant), perturbation=perturbation, settle=settle, variant=variant,
+            on_change=check,
+        )  # fmt: skip
+
+    def _end(self, world: World, run: ScenarioRun, variant: int) -> None:
+        """Take the record of a run, and end its world unless another run can use it."""
         run.writes, run.frames, run.changes, run.trace = world.writes, world.frames, world.changes, world.trace
         run.watched, run.read = world.watched, world.read
         run.noise, run.base_revision = world.noise, world.base_revision
-        return run
+        if self._waiting is None:
+            world.end()
+        else:
+            is_usable = not (run.noise or run.exit or run.failure or variant)
+            self._waiting.give_back(world, self.masks, is_usable=is_usable)
+        run.bugs = world.program.log.bugs
 
     def _start(self, program: PerturbedProgram, variant: int) -> InMemoryServer:
         time = world_time(program, variant)
@@ -273,15 +349,21 @@ class Engine:
             self._starts = {key: cluster_at_start(time, self._crds, variant)}
         return self._starts[key]
 
-    def _drive(self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep], inputs: UserInputs) -> None:
+    def _drive(
+        self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep], inputs: UserInputs, awaited: Awaited
+    ) -> None:
         user, perturbation = ScenarioUser(world, inputs), world.perturbation
-        world.start()
-        world.drive()
+        if not world.operators:
+            world.start()
+            world.drive()
+            world.base = world.state
         run.exit = _exit_of(world)
         for number, step in enumerate(steps):
             if world.noise or run.exit or run.failure:
                 return
             world.step = number
+            if self._waiting is not None and number == len(steps) - 1:
+                world.settle = self._waiting.last_settle
             perturbation.before_step(world, number)
             world.note("step", f"step {number + 1}: {step.name}")
             if not self._act(world, user, run, step):
@@ -293,6 +375,8 @@ class Engine:
                 world.drive()
             if perturbation.blind:
                 run.blind.add(number)
+            else:
+                awaited.wait(world, number, self.masks)
             self._rest(world, run)
             run.exit = _exit_of(world)
             run.failure = run.failure or _unsupported_by(world)

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from functools import partial
 
+import msgspec
+
 from clientgo.errors import ConnectionFailed
 from clientgo.perturb.programs.clock import Crashed
-from clientgo.perturb.programs.gate import GateTransport, failure_body
+from clientgo.perturb.programs.gate import GateTransport, failure_body, target_of
 from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.rest.connections.tcp import shut_down
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
@@ -17,6 +19,9 @@ from clientgo.serving.routing import Route
 from clientgo.serving.server import Server
 from clientgo.stop.lifecycle import Group
 from clientgo.stop.stopping import on_stop
+from clientgo_apiserver.gotypes.messages import find_message
+from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
+from clientgo_apiserver.http.protobuf import decode, read_envelope
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 PIECE = 64 * 1024
@@ -46,16 +51,17 @@ class GateServer:
         self._group.join(5.0)
 
     def _handle(self, request: ServingRequest) -> Response:
-        headers = tuple((name, _readable(name, value)) for name, value in request.headers.items())
+        headers, body = _readable(request)
+        watched = _watched(request.target)
         try:
             if "upgrade" in request.headers:
                 return self._switch(request, headers)
-            if request.first("watch") not in ("true", "1"):
-                return _response(self._gate.request(request.method, request.target, headers, request.body, 0.0))
+            if not watched and request.first("watch") not in ("true", "1"):
+                return _response(self._gate.request(request.method, request.target, headers, body, 0.0))
             if request.first("sendInitialEvents") == "true":
                 # Streamed lists cannot show an older revision; clients then list.
                 return Response(422, failure_body(422, "Invalid"), JSON)
-            stream = self._gate.stream("GET", request.target, headers, 0.0, idle_timeout=0.0)
+            stream = self._gate.stream("GET", watched or request.target, headers, 0.0, idle_timeout=0.0)
             return Takeover(serve=partial(_send_stream, stream))
         except (Crashed, ConnectionFailed):
             return Takeover()  # the client sees a connection that breaks
@@ -66,6 +72,21 @@ class GateServer:
             self._gate.unsupported = f"{request.method} {request.path} with {protocol}: use WebSockets"
         result = self._gate.upgrade(request.target, headers, 0.0)
         return _response(result) if isinstance(result, HTTPReply) else Takeover(serve=partial(_copy, result))
+
+
+def _watched(target: str) -> str:
+    """Return the target of a watch by its path, such as /api/v1/watch/pods, as one by its query; empty for others."""
+    path, _, query = target.partition("?")
+    segments = path.split("/")
+    version_end = 3 if segments[1] == "api" else 4
+    if segments[version_end : version_end + 1] != ["watch"]:
+        return ""
+    path = "/".join(segments[:version_end] + segments[version_end + 1 :])
+    queries = [query, "watch=true"]
+    if name := target_of(path).name:
+        path = path.removesuffix(f"/{name}")
+        queries.append(f"fieldSelector=metadata.name%3D{name}")
+    return f"{path}?{'&'.join(filter(None, queries))}"
 
 
 def _response(reply: HTTPReply) -> Response:
@@ -107,6 +128,24 @@ def _head(status: int, headers: Mapping[str, str]) -> bytes:
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-def _readable(name: str, value: str) -> str:
-    """Return a header that requests JSON in place of protobuf, which the engine does not read."""
-    return JSON if name == "accept" and "protobuf" in value else value
+def _readable(request: ServingRequest) -> tuple[Headers, bytes]:
+    """Return the headers and the body with JSON in place of protobuf, which the engine does not read."""
+    headers, body = dict(request.headers), request.body
+    if "protobuf" in headers.get("accept", ""):
+        headers["accept"] = JSON
+    if headers.get("content-type", "").startswith(PROTOBUF) and (decoded := _as_json(body)):
+        headers["content-type"], body = JSON, decoded
+    return tuple(headers.items()), body
+
+
+def _as_json(body: bytes) -> bytes:
+    """Return an object in protobuf as JSON; empty if it is none, which the server then rejects."""
+    try:
+        envelope = read_envelope(body)
+        message = find_message(envelope.api_version, envelope.kind)
+        if message is None:
+            return b""
+        fields = decode(message, envelope.raw)
+    except ValueError:
+        return b""
+    return msgspec.json.encode({"apiVersion": envelope.api_version, "kind": envelope.kind, **fields})

@@ -213,10 +213,16 @@ def _left_behind(judged: Judged) -> Iterator[Violation]:
 
 def _ownerless(judged: Judged) -> Iterator[Violation]:
     owned = {c.ref.resource for c in judged.reference.changes if c.new is not None and owner_uids(c.new)}
-    for change in judged.run.changes:
-        created = change.kind == "ADDED" and change.actor == "operator" and change.new is not None
-        if created and change.ref.resource in owned and not owner_uids(change.new or {}):
+    adopted = {change.ref.resource for change in _created_without_owner(judged.reference)}
+    for change in _created_without_owner(judged.run):
+        if change.ref.resource in owned - adopted:
             yield Violation("ownerless", f"{change.ref} is created without an owner")
+
+
+def _created_without_owner(run: ScenarioRun) -> Iterator[ObjectChange]:
+    for change in run.changes:
+        if change.kind == "ADDED" and change.actor == "operator" and not owner_uids(change.new or {}):
+            yield change
 
 
 def _rejected(judged: Judged) -> Iterator[Violation]:

@@ -2,9 +2,11 @@
 
 import gc
 import multiprocessing
+import signal
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.sharedctypes import Synchronized
@@ -109,16 +111,17 @@ def _run_scenario(scenario: Scenario, selection: PlanSelection, progress: Progre
     began = SYSTEM_CLOCK.now()
     deadline = began + selection.max_time if selection.max_time else None
     engine = Engine(selection.scenario(scenario))
-    plans = selection.chosen(engine)
-    gc.collect()
-    gc.freeze()  # what was learned
-    results: dict[Plan, PlanResult] = {}
-    run = _run_in_processes if selection.processes > 1 and len(plans) > 2 else _run_here
-    for result in run(engine, plans, selection.processes, deadline):
-        results[result.plan] = result
-        if progress is not None:
-            seconds = (SYSTEM_CLOCK.now() - began) / len(results) * (len(plans) - len(results))
-            progress(result, len(results), len(plans), seconds)
+    with closing(engine):
+        plans = selection.chosen(engine)
+        gc.collect()
+        gc.freeze()  # what was learned
+        results: dict[Plan, PlanResult] = {}
+        run = _run_in_processes if selection.processes > 1 and len(plans) > 2 else _run_here
+        for result in run(engine, plans, selection.processes, deadline):
+            results[result.plan] = result
+            if progress is not None:
+                seconds = (SYSTEM_CLOCK.now() - began) / len(results) * (len(plans) - len(results))
+                progress(result, len(results), len(plans), seconds)
     ordered = tuple(results[plan] for plan in plans if plan in results)
     left_out, seconds = len(plans) - len(ordered), SYSTEM_CLOCK.now() - began
     return PerturbResults(engine.scenario, ordered, engine.masks, seconds, left_out, tuple(selection.steps))
@@ -137,6 +140,7 @@ def _run_in_processes(
     engine: Engine, plans: Sequence[Plan], processes: int, deadline: float | None
 ) -> Iterator[PlanResult]:
     yield engine.result(plans[0])  # here, so that the processes begin with what was learned
+    engine.close()  # each process starts operators of its own
     context = multiprocessing.get_context("fork")
     receivers: list[Connection] = []
     following = context.Value("L", 1)
@@ -173,12 +177,18 @@ def _claimed(plans: Sequence[Plan], following: "Synchronized[int]") -> Iterator[
 
 
 def _send_results(engine: Engine, plans: Iterable[Plan], deadline: float | None, sender: Connection) -> None:
+    signal.signal(signal.SIGTERM, _exit)  # so that operators in other processes end, too
     try:
-        for result in _run_here(engine, plans, 1, deadline):
-            sender.send(_portable(result))
+        with closing(engine):
+            for result in _run_here(engine, plans, 1, deadline):
+                sender.send(_portable(result))
     except Exception as error:  # noqa: BLE001  # raised in the parent
         sender.send(ConfigError(f"{type(error).__name__}: {error}"))
     sender.close()
+
+
+def _exit(*_: object) -> None:
+    sys.exit(1)
 
 
 def _portable(result: PlanResult) -> PlanResult:

@@ -6,6 +6,7 @@ operator wait. It returns once the operator has not written for the settle time.
 """
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -38,8 +39,17 @@ MAX_BLIND_WRITES = 12
 A correct operator whose cache shows a deleted owner creates a child, which is collected at once, and creates it again.
 """
 
+MAX_POLLS = 5
+"""Settle times in which an operator may read or compute without a write until it is quiet: some poll for ever."""
+
+STARTS = "operator starts"
+"""Line of the timeline."""
+
 MAX_WRITES, MAX_ACTIONS = 150, 5_000
 """Writes of the operator, and all actions, in one step, after which it will not become quiet."""
+
+
+_TIMEOUT = re.compile(r"[?&]timeoutSeconds=(\d+)")
 
 
 class Perturbation:
@@ -115,13 +125,16 @@ class World:
         self.noise, self._actor = "", "server"
         self.not_served: dict[str, None] = {}  # resources that the operator asked for in vain
         self.watched, self.read = set[str](), set[str]()
-        self._program, self._restart = program, False
+        self.program, self._restart = program, False
         self._generated, self._deletes_many = variant * 4_321, False
+        self._began = self._limit = 0.0
         self._objects: dict[ObjectRef, Object] = {}
         self._pending: list[Frame] = []
-        self._last_write = self._active_at = 0.0
+        self._last_write = self._last_read = self._active_at = 0.0
         self._end: float | None = None  # of a step that lets time pass
         self._step_writes = 0
+        self.base = ClusterState({})
+        """State in which the steps begin: that after the operator's start."""
         self.operators: list[RunningOperator] = []
         """Replicas of the operator that run; the last one has the lead."""
         self.server.subscribe(self._changed)
@@ -145,14 +158,21 @@ class World:
 
     def note(self, lane: str, text: str, detail: str = "", subject: str = "") -> None:
         """Add a line to the timeline, about the object `subject` if it is about one."""
-        self.trace.append(TimelineEntry(self.time.now(), self.step, lane, text, detail, subject))
+        self.trace.append(TimelineEntry(self.time.now() - self._began, self.step, lane, text, detail, subject))
+
+    def renew(self, perturbation: Perturbation | None, on_change: Callable[["World", ObjectChange], None]) -> None:
+        """Begin another run with the operator that runs, in a cluster that is as before the first step."""
+        random.seed(0)
+        self.perturbation, self._on_change = perturbation or Perturbation(), on_change
+        self.trace, self.writes, self.frames, self.changes = [], [], [], []
+        self.step, self.base_revision, self._began = -1, self.server.revision, self.time.now()
 
     def start(self) -> None:
         """Start the operator; names that another replica uses are free for it."""
         for operator in self.operators:
             operator.close()
-        self.operators.append(self._program.start(self.time))
-        self.note("change", "operator starts")
+        self.operators.append(self.program.start(self.time))
+        self.note("change", STARTS)
 
     def crash(self, reason: str, *, restart: bool = True) -> None:
         """Abandon all replicas of the operator; `restart` starts it again once this action is over."""
@@ -184,7 +204,7 @@ class World:
 
     def _abandon(self, operator: RunningOperator) -> None:
         self.operators.remove(operator)
-        self._program.log.muted = True
+        self.program.log.muted = True
         operator.kill()
         for body in operator.watches:
             body.end(Crashed())
@@ -198,7 +218,7 @@ class World:
         else:
             self.pace.give_up(2.0)
         operator.close()
-        self._program.log.muted = False
+        self.program.log.muted = False
 
     def end(self) -> None:
         """End the run."""
@@ -208,8 +228,8 @@ class World:
     def drive(self) -> None:
         """Run until the operator is quiet; `noise` is the reason if it does not become quiet."""
         self._last_write, self._step_writes = self.time.now(), 0
-        actions, limit = 0, max(self._end or 0.0, self.time.now() + 10 * self.settle) + 60.0
-        while actions < MAX_ACTIONS and self._step_writes <= MAX_WRITES and self.time.now() <= limit:
+        actions, self._limit = 0, max(self._end or 0.0, self.time.now() + 10 * self.settle) + 60.0
+        while actions < MAX_ACTIONS and self._step_writes <= MAX_WRITES and self.time.now() <= self._limit:
             if self._act():
                 actions += 1
             elif not self._pass_time():
@@ -222,6 +242,7 @@ class World:
         if self._restart:
             self._restart = False
             self.start()
+            self._limit = max(self._limit, self.time.now() + 10 * self.settle + 60.0)
         self.pace.wait_until_idle()
         self._collect()
         if [operator for operator in self._active() if operator.clock.wake_due()]:  # of each, not only the first
@@ -238,9 +259,12 @@ class World:
         self._pending.append(frame)
 
     def _pass_time(self) -> bool:
-        if any(operator.is_busy for operator in self._active()):
+        if any(operator.is_starting for operator in self._active()):
             self._last_write = self.time.now()
-        quiet_at = self._end if self._end is not None else self._last_write + self.settle
+        if any(operator.is_busy for operator in self._active()):
+            self._last_read = self.time.now()
+        polled = min(self._last_read, self._last_write + (MAX_POLLS - 1) * self.settle)
+        quiet_at = self._end if self._end is not None else max(self._last_write, polled) + self.settle
         dues = [self.server.next_due(), *(operator.clock.next_due() for operator in self._active())]
         until = min([quiet_at, *(due for due in dues if due is not None)])
         if self._end is not None and self.perturbation.blind and until > self.time.now() + SOON:
@@ -263,6 +287,8 @@ class World:
         for operator in self._active():
             for body in operator.watches[:]:
                 self._pending += filter(None, (self.perturbation.arrived(self, frame) for frame in body.take()))
+                if self.time.now() >= body.ends_at:
+                    body.end()
                 if not body.is_open:
                     body.served.close()
                     operator.watches.remove(body)
@@ -288,7 +314,7 @@ class World:
         operator, outgoing = waiting[0]
         elects = self._elections.concern(outgoing, self.step)
         if self.pace.pause and outgoing.method == "GET" and outgoing.subject.resource not in EVENTS and not elects:
-            self._last_write = self.time.now()  # a process that reads will perhaps write
+            self._last_read = self.time.now()  # a process that reads will perhaps write
         if outgoing.is_watch:
             operator.gate.finish(outgoing, self._watch(operator, outgoing))
         elif outgoing.is_write and not elects:
@@ -303,6 +329,8 @@ class World:
         if isinstance(served, ServedReply):
             return http_reply(served)
         body = WatchBody(outgoing.subject, served)
+        if self.pace.pause and (seconds := _TIMEOUT.search(outgoing.target)):
+            body.ends_at = self.time.now() + int(seconds[1])
         operator.watches.append(body)
         return body
 

@@ -4,6 +4,7 @@ The operator uses a real `RESTClient`, whose transport this is. The engine answe
 a time, while all threads wait; so the order of everything is the engine's decision, and equal runs are equal.
 """
 
+import math
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -169,6 +170,8 @@ class WatchBody:
         self.served = served
         self.idle_timeout: float | None = None  # ignored: no connection is silent
         self.is_open = True
+        self.ends_at = math.inf
+        """Time at which the server ends it, as the client has asked for."""
         self._changed = threading.Condition()
         self._lines: deque[bytes] = deque()
         self._error: BaseException | None = None

@@ -111,6 +111,10 @@ class RunningOperator(Protocol):
         """Why the program has ended by itself; empty while it runs."""
 
     @property
+    def is_starting(self) -> bool:
+        """True until its first request, as far as that can be told."""
+
+    @property
     def is_busy(self) -> bool:
         """True if it is about to send something, as far as that can be told."""
 
@@ -215,7 +219,7 @@ class Operator:
         self.watches: list[WatchBody] = []
         self.sockets: list[GateDuplex] = []
         self.is_paused = False
-        self.is_busy = False  # the engine acts only while all of its threads wait
+        self.is_starting = self.is_busy = False  # the engine acts only while all of its threads wait
         self.ended = ""
         """Why the program has ended by itself; empty while it runs."""
         self._program = program

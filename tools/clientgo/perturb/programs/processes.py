@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,6 +21,7 @@ from clientgo.perturb.programs.clock import OperatorClock, WorldTime
 from clientgo.perturb.programs.gate import GateTransport, WatchBody
 from clientgo.perturb.programs.operators import BugLog
 from clientgo.perturb.programs.streams import GateDuplex
+from clientgo.pki import CertificateAuthority
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
 
 KUBECONFIG = "{kubeconfig}"
@@ -27,7 +29,7 @@ _BUGS = ("panic: ", "fatal error: ")
 _POLL_SECONDS = 0.002
 _STEP_SECONDS = 0.02
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 """Seconds in which a process sends its first request."""
 
 BUSY_LOOKS = 3
@@ -111,7 +113,7 @@ class ProcessOperator:
         self._is_paused = self._is_killed = False
         self._server = GateServer(self.gate)
         self._folder = TemporaryDirectory(prefix="perturb-")
-        kubeconfig = write_kubeconfig(Path(self._folder.name, "kubeconfig"), self._server.url)
+        kubeconfig = write_kubeconfig(Path(self._folder.name, "kubeconfig"), self._server.url, client=_identity())
         self._output = Path(self._folder.name, "output")
         arguments = [argument.replace(KUBECONFIG, str(kubeconfig)) for argument in command.arguments]
         environ = {**os.environ, **command.environ, "KUBECONFIG": str(kubeconfig)}
@@ -146,12 +148,15 @@ class ProcessOperator:
         return "" if code is None else f"exit code {code}: {self._text()[-_TAIL:].strip()}"
 
     @property
+    def is_starting(self) -> bool:
+        """True until the process sends its first request, for two minutes at most."""
+        return not self.gate.was_used and not self.ended and SYSTEM_CLOCK.now() < self._began + START_SECONDS
+
+    @property
     def is_busy(self) -> bool:
-        """True while the process starts, or a thread of it runs."""
+        """True while a thread of the process runs."""
         if self.ended:
             return False
-        if not self.gate.was_used and SYSTEM_CLOCK.now() < self._began + START_SECONDS:
-            return True
         self._busy_looks = self._busy_looks + 1 if self._runs() else 0
         return self._busy_looks >= BUSY_LOOKS
 
@@ -188,6 +193,12 @@ class ProcessOperator:
 
     def _text(self) -> str:
         return self._output.read_text(encoding="utf-8", errors="replace") if self._output.exists() else ""
+
+
+@lru_cache(maxsize=1)
+def _identity() -> tuple[bytes, bytes]:
+    """Return a client certificate and its key: some clients reject a kubeconfig without, even for plain HTTP."""
+    return CertificateAuthority.create("perturb").client("operator")
 
 
 def _sleep(seconds: float) -> None:
