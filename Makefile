@@ -8,6 +8,7 @@ CONTAINER_TOOL ?= docker
 KUBECTL ?= kubectl
 IMG ?= sample-controller:latest
 PYTHON_IMAGE ?= python:3.11-slim
+BUILD_OPTIONS ?=
 PLATFORMS ?= linux/amd64,linux/arm64
 OVERLAY ?= default
 ARGS ?=
@@ -87,6 +88,10 @@ test-all: $(DEV) ## Run all tests, including the slow ones (about half an hour)
 .PHONY: test-versions
 test-versions: $(DEV) ## Run the sample, the examples and a scaffold against each supported version of Kubernetes (minutes)
 	@$(IN_VENV) hack/versions.sh $(ARGS)
+
+.PHONY: test-image
+test-image: $(DEV) ## Build the images of the sample and a scaffold from PYTHON_IMAGE by buildah, and run them; BUILD_OPTIONS for the builds
+	@$(IN_VENV) PYTHON_IMAGE="$(PYTHON_IMAGE)" BUILD_OPTIONS="$(BUILD_OPTIONS)" python -m pytest -rs tests/project/test_image.py $(ARGS)
 
 .PHONY: unit
 unit: $(DEV) ## Run the unit tests: no servers or processes
@@ -178,6 +183,10 @@ dist: $(DEV) ## Build wheels and source archives of the commit twice, check and 
 .PHONY: release
 release: $(DEV) ## Write VERSION=0.2.0 and the date into versions and changelogs, commit and tag; pushes nothing
 	@$(IN_VENV) python -m hack.release "$(if $(filter command line,$(origin VERSION)),$(VERSION))"
+
+.PHONY: rehearse
+rehearse: $(DEV) ## Rehearse a release in a clone: archives installed by pip and uv, a project made with them; minutes
+	@$(IN_VENV) python -m hack.rehearsal $(ARGS)
 
 .PHONY: docs
 docs: $(DOCS) ## Build the documentation site into build/site; REPO_URL=address links it to the source files

@@ -12,5 +12,5 @@ cd "$(dirname "$0")/.."
 compile=(uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate
     --custom-compile-command "make lock" "$@")
 
-"${compile[@]}" --extra secure-serving --output-file hack/requirements.lock setup.cfg
+"${compile[@]}" --extra secure-serving --extra auth-providers --output-file hack/requirements.lock setup.cfg
 "${compile[@]}" --output-file hack/requirements-build.lock hack/requirements-build.in

@@ -26,6 +26,7 @@ from clientgo.cache import InformerFactory
 from clientgo.kubernetes.clientset import Clientset
 import clientgo.webhook, clientgo.aio
 absent = ("clientgo.cli", "clientgo.testing", "clientgo_apiserver", "clientgo_olm", "uvicorn", "controller", "tests")
+absent += ("kubernetes", "pydantic")
 present = [name for name in absent if find_spec(name)]
 assert not present, present
 """
@@ -50,15 +51,21 @@ class Environment:
     """Fresh virtual environment with wheels, and an empty folder in which its programs run."""
 
     def __init__(self, folder: Path, *requirements: str) -> None:
-        self._bin = folder / "venv" / "bin"
+        self.venv = folder / "venv"
+        self._bin = self.venv / "bin"
         self.home = folder / "home"
         self.home.mkdir(parents=True)
         self._variables = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         self._variables["PATH"] = os.pathsep.join((str(self._bin), self._variables["PATH"]))
-        self.run(sys.executable, "-m", "venv", "--without-pip", str(folder / "venv"))
-        pip = [sys.executable, "-m", "pip", "--python", str(self._bin / "python"), "--disable-pip-version-check"]
-        self.run(*pip, "install", "--quiet", "--no-compile", *requirements)
-        self.run(*pip, "check")
+        self.run(sys.executable, "-m", "venv", "--without-pip", str(self.venv))
+        if requirements:
+            self.pip("install", "--quiet", "--no-compile", *requirements)
+            self.pip("check")
+
+    def pip(self, *arguments: str) -> None:
+        """Run the pip of this process for the environment, which has none."""
+        python = str(self._bin / "python")
+        self.run(sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", *arguments)
 
     def run(self, *command: str, exit_code: int = 0, cwd: Path | None = None) -> str:
         """Run a command of the environment, and return its output.
@@ -78,10 +85,10 @@ class Environment:
             raise SmokeFailed(f"{' '.join(command)}: exit code {done.returncode}, expected {exit_code}\n{done.stdout}")
         return done.stdout
 
-    def start(self, *command: str) -> Child:
+    def start(self, *command: str, cwd: Path | None = None) -> Child:
         """Start a program of the environment."""
-        arguments = [str(self._bin / command[0]), *command[1:]]
-        return Child(arguments, self.home / "output", cwd=self.home, env=self._variables)
+        program = shutil.which(command[0], path=self._variables["PATH"]) or command[0]
+        return Child([program, *command[1:]], self.home / "output", cwd=cwd or self.home, env=self._variables)
 
     def on_path(self, name: str) -> bool:
         """Return True if there is a command of this name."""

@@ -50,6 +50,8 @@ class DelegatedSource:
             return self._run_plugin() if self._delegated.exec else self._ask_provider()
         except ClientGoError:
             raise
+        except ImportError as error:  # of the package, or of one that it imports
+            raise ConfigError(self._message(f"needs clientgo[auth-providers]: {error}")) from error
         except Exception as error:  # the providers' libraries raise errors of any kind
             raise ConfigError(self._message(f"failed: {error}")) from error
 

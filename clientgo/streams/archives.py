@@ -22,8 +22,13 @@ _PIECE = 64 * 1024
 _BLOCK = tarfile.BLOCKSIZE
 _END = bytes(2 * _BLOCK)
 _COPIED = (tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE)
+_HAS_FILTERS = hasattr(tarfile, "data_filter")
+"""False in Python 3.11.0 to 3.11.3, such as Debian 12's, where copies from containers would be unsafe."""
+
 # Of a copy without them the remainder is of use.
-_SKIPPED = (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError, tarfile.SpecialFileError)
+_SKIPPED = (
+    (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError, tarfile.SpecialFileError) if _HAS_FILTERS else ()
+)
 
 MAX_LINKS = 40
 """Maximum number of links that one path may lead through (Linux's)."""
@@ -101,9 +106,11 @@ def unpack(source: Readable, prefix: str, target: Path) -> None:
     Links that lead out of it, and devices, are skipped with a warning.
 
     Raises:
-        CopyFailed: the archive is not a valid archive of `prefix`.
+        CopyFailed: the archive is not a valid archive of `prefix`, or Python cannot filter its members.
         OSError: a file cannot be written.
     """
+    if not _HAS_FILTERS:
+        raise CopyFailed("cannot copy from a container: Python 3.11.4 or newer is needed, which filters archives")
     count = 0
     links: set[str] = set()
     try:

@@ -30,7 +30,7 @@ def test_project_installs_the_given_wheel_everywhere(tmp_path: Path, capsys: pyt
     assert f"./wheels/{WHEEL}[secure-serving]" in built["requirements.txt"].splitlines()
     digest = hashlib.sha256(b"a wheel").hexdigest()
     assert built["wheels/SHA256SUMS"] == f"{digest}  {WHEEL}\n"
-    install = "RUN PYTHON=/opt/venv/bin/python sh hack/install.sh requirements.txt"
+    install = "RUN PIP_PYTHON=/opt/venv/bin/python sh hack/install.sh requirements.txt"
     assert f"COPY hack/install.sh ./hack/\nCOPY wheels ./wheels\n{install} " in built["Dockerfile"]
     assert "!wheels" in built[".dockerignore"].splitlines()
     installs = [path for path, text in built.items() if "requirements-dev.txt" in text]
@@ -91,7 +91,7 @@ def test_project_with_an_index_names_versions_on_it(tmp_path: Path) -> None:
         f"clientgo[{extra}]{within}" for extra in ("secure-serving", "embedded", "tools", "olm")
     ]
     assert _install(project, "requirements.txt")[0] == 0
-    assert "wheels" not in (project / "Dockerfile").read_text()
+    assert "COPY wheels" not in (project / "Dockerfile").read_text()
     assert clientgo(project, "upgrade") == 0
     assert f"--index-url {index}\n" in (project / "requirements.txt").read_text()
 

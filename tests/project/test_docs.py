@@ -190,7 +190,9 @@ def required_by(package: Path) -> str:
 def test_what_the_library_imports_is_declared() -> None:
     options = setup_cfg()
     extras = options["options.extras_require"]
-    declared = options["options"]["install_requires"] + extras["secure-serving"] + extras["socks"]
+    declared = (
+        options["options"]["install_requires"] + extras["secure-serving"] + extras["socks"] + extras["auth-providers"]
+    )
     assert imported_distributions(LIBRARY) <= set(re.findall(r"^([a-z][\w-]*)", declared, re.MULTILINE))
 
 

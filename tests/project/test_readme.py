@@ -71,8 +71,9 @@ def test_first_commands_install_into_a_virtual_environment(checkout: Path) -> No
 
 @pytest.mark.e2e
 def test_first_commands_fail_without_their_virtual_environment(checkout: Path) -> None:
-    [created, *installed] = COMMANDS.splitlines()
+    created, activated, *installed = COMMANDS.splitlines()
     assert "venv" in created
+    assert "activate" in activated
     done = execute(checkout, "\n".join(installed))
     assert done.returncode != 0
     assert "virtualenv" in done.stderr

@@ -53,7 +53,7 @@ def test_lock_names_no_index(path: Path) -> None:
 def test_lock_holds_what_the_controller_needs_and_fits_setup_cfg() -> None:
     """Detects a changed requirement without `make lock`, without an index."""
     pins = locked(LOCK)
-    for requirement in [*wanted(), *wanted("secure-serving")]:
+    for requirement in [*wanted(), *wanted("secure-serving"), *wanted("auth-providers")]:
         assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)].version), requirement
     assert pins.keys().isdisjoint({"pytest", "mypy", "uvicorn", "setuptools", "pip"})
 
