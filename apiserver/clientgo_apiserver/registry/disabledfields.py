@@ -19,9 +19,13 @@ _OMITTED = "Lifecycle"
 """Type that is omitted if nothing else is left of it."""
 
 
-def without_disabled(resource: Resource, new: Object, old: Object | None = None) -> Object:
-    """Return the object without fields of disabled features, except those of features that the object before uses."""
-    shape = None if resource.custom else _of_kind(resource.api_version, resource.kind)
+def without_disabled(resource: Resource, new: Object, old: Object | None = None, subresource: str = "") -> Object:
+    """Return the object without fields of disabled features, except those of features that the object before uses.
+
+    The status of nodes keeps all of them: a real server removes them only when a node is created.
+    """
+    keeps = resource.custom or (resource.kind, subresource) == ("Node", "status")
+    shape = None if keeps else _of_kind(resource.api_version, resource.kind)
     if shape is None:
         return _without_foreign_source(new, old) if resource.kind == _CLAIM else new
     dropped = shape.drop(new, frozenset())

@@ -140,7 +140,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         new = new if admitted is new else strategy.reset_fields(write, admitted, old)
         carried = metadata.carry_over(new["metadata"], entry.object["metadata"])
         new = {**new, "metadata": with_managed_fields(carried, entries)}
-        new = strategy.begin_update(state.store, without_disabled(resource, new, old), old)
+        new = strategy.begin_update(state.store, without_disabled(resource, new, old, write.subresource), old)
         new = await run_step(request, size, strategy.prepare_for_update, write, new, old)
         causes = await run_rules(request, size, _update_errors, write, (new, carried), (old, entry.object["metadata"]))
         if causes:

@@ -79,8 +79,9 @@ def agrees(expected: str, got: str) -> bool:
 def _field(send: Send, kind: str, *assignments: str) -> str:
     path = _ASSIGNMENT.fullmatch(assignments[0])[1]  # type: ignore[index]
     if path.startswith("status."):
-        _create(send, kind)
-        reply = _patch(send, kind, "/status", assignments)
+        of_status = [word for word in assignments if word.startswith("status.")]
+        _create(send, kind, *(word for word in assignments if word not in of_status))
+        reply = _patch(send, kind, "/status", of_status)
     else:
         reply = _post(send, kind, assignments)
     if reply.code > _STORED:
