@@ -13,7 +13,7 @@ from clientgo_apiserver.crds.crdschema import unstored_resources
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, parse_query
 from clientgo_apiserver.http.upgrades import Upgrade
-from clientgo_apiserver.server import build
+from clientgo_apiserver.server import Api, build
 from clientgo_apiserver.serving.memorysockets import MemorySocket
 from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
@@ -63,7 +63,7 @@ class InMemoryServer:
             ready_seconds=0.0, simulate=not bare, bare=bare, version=version, feature_gates=feature_gates
         )
         store = None if start is None else start._api.state.store.fork()
-        self._api = build(self._scheduler, options, clock=clock, store=store)
+        self._api: Api = build(self._scheduler, options, clock=clock, store=store)
         self._scheduler.run()
 
     def __repr__(self) -> str:

@@ -88,8 +88,9 @@ class Resource:
         version = self.storage_version or self.version
         api_version = f"{self.group}/{self.version}" if self.group else self.version
         # In the order of their JSON: fields of custom kinds are sorted, and some may come before `kind`.
-        kind = "" if self.custom else f'"kind":"{self.kind}",'
-        head = f'{kind}"apiVersion":"{api_version}",'
+        head = (
+            f'"apiVersion":"{api_version}",' if self.custom else f'"kind":"{self.kind}","apiVersion":"{api_version}",'
+        )
         derived = {
             "api_version": api_version,
             "storage": (group, self.plural),

@@ -86,13 +86,17 @@ def compile_rules(schema: Schema, *, root: bool = False) -> list[CompiledRule]:
     return [compiled(spec) for spec in schema.get(RULES) or () if spec["rule"].strip()]
 
 
-_all_of = cached_by_identity(
-    lambda schema: [
-        {**schema, RULES: part[RULES], "allOf": []} for part in schema.get("allOf") or () if part.get(RULES)
-    ]
-)
-_root_rules = cached_by_identity(lambda schema: compile_rules(schema, root=True))
-_rules = cached_by_identity(lambda schema: compile_rules(schema))
+@cached_by_identity
+def _all_of(schema: Schema) -> list[Schema]:
+    return [{**schema, RULES: part[RULES], "allOf": []} for part in schema.get("allOf") or () if part.get(RULES)]
+
+
+@cached_by_identity
+def _root_rules(schema: Schema) -> list[CompiledRule]:
+    return compile_rules(schema, root=True)
+
+
+_rules = cached_by_identity(compile_rules)
 
 
 def cel_errors(
