@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from clientgo.clock import Clock
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.crds.crdschema import unstored_resources
+from clientgo_apiserver.handlers.dispatch import Api
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, parse_query
 from clientgo_apiserver.http.upgrades import Upgrade
-from clientgo_apiserver.server import Api, build
+from clientgo_apiserver.server import build
 from clientgo_apiserver.serving.memorysockets import MemorySocket
 from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
