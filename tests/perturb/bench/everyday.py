@@ -145,8 +145,8 @@ class SharesOwners(BenchReconciler[Grant], owns=[ConfigMap]):
 
     def owners(self, grant: Grant, existing: ConfigMap) -> tuple[OwnerReference, ...]:
         """Return the owners that it shall have."""
-        own, others = is_controlled_by(existing, grant), existing.metadata.owner_references
-        return others if own else (*others, new_controller_ref(grant))
+        references = existing.metadata.owner_references
+        return references if is_controlled_by(existing, grant) else (*references, new_controller_ref(grant))
 
 
 class OnlyOwner(SharesOwners):
@@ -189,13 +189,13 @@ class ShortNames(BenchReconciler[Pool], owns=[ConfigMap]):
 
     def reconcile(self, pool: Pool) -> Result | None:
         """Write all of them; delete those of former members."""
-        wanted = {self.name(member): {"member": member} for member in pool.spec.members}
+        names = {self.name(member) for member in pool.spec.members}
         for member in pool.spec.members:
             child = config(pool, self.name(member), {"member": member}, {"pool": pool.metadata.name})
             self.client.apply(child, owner=pool, force=True)
         label = f"pool={pool.metadata.name}"
         for child in self.client.list(ConfigMap, namespace=pool.metadata.namespace, label_selector=label):
-            if child.metadata.name not in wanted:
+            if child.metadata.name not in names:
                 if not self.is_current(pool):
                     return Result(requeue_after=1.0)
                 self.client.delete(child, missing_ok=True)
