@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from clientgo.clock import Clock
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.crds.crdschema import unstored_resources
+from clientgo_apiserver.handlers.dispatch import Api
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, parse_query
 from clientgo_apiserver.http.upgrades import Upgrade
@@ -63,7 +64,7 @@ class InMemoryServer:
             ready_seconds=0.0, simulate=not bare, bare=bare, version=version, feature_gates=feature_gates
         )
         store = None if start is None else start._api.state.store.fork()
-        self._api = build(self._scheduler, options, clock=clock, store=store)
+        self._api: Api = build(self._scheduler, options, clock=clock, store=store)
         self._scheduler.run()
 
     def __repr__(self) -> str:

@@ -176,10 +176,8 @@ def _hyphenated(name: str) -> str:
 CLUSTER, LEASES, SERVING, LOGGING = "cluster", "replicas", "servers", "logging"
 """Groups of the shared flags; a program may add flags of its own to them."""
 
-# Below: without methods that the dataclass of a program has anyway, because each start compiles them.
 
-
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True)
 class ClientFlags:
     """Flags of the connection to the API server."""
 
@@ -211,7 +209,7 @@ class ClientFlags:
     )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True)
 class LeaderElectionFlags:
     """Flags of leader election, named as in Kubernetes' own components."""
 
@@ -239,7 +237,7 @@ class LeaderElectionFlags:
     )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True)
 class ShardingFlags(LeaderElectionFlags):
     """Flags of sharding, which takes its times and the namespace from those of leader election."""
 
@@ -253,7 +251,7 @@ class ShardingFlags(LeaderElectionFlags):
     shard_lease_prefix: str = flag("", "prefix of the shards' Leases", group=LEASES, metavar="PREFIX")
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True)
 class ServingFlags:
     """Flags of the servers of metrics and probes (`clientgo.serving.ServingOptions`); None means no server."""
 
@@ -293,7 +291,7 @@ class ServingFlags:
     )
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@dataclass(frozen=True)
 class LoggingFlags:
     """Flags of the log (`clientgo.log.setup`)."""
 

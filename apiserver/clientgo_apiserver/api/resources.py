@@ -87,12 +87,15 @@ class Resource:
         group = self.group if self.storage_group is None else self.storage_group
         version = self.storage_version or self.version
         api_version = f"{self.group}/{self.version}" if self.group else self.version
-        head = (f'"apiVersion":"{api_version}"', f'"kind":"{self.kind}"')
+        # In the order of their JSON: fields of custom kinds are sorted, and some may come before `kind`.
+        head = (
+            f'"apiVersion":"{api_version}",' if self.custom else f'"kind":"{self.kind}","apiVersion":"{api_version}",'
+        )
         derived = {
             "api_version": api_version,
             "storage": (group, self.plural),
             "stored_version": f"{group}/{version}" if group else version,
-            "json_start": f"{{{','.join(head if self.custom else reversed(head))},".encode(),
+            "json_start": f"{{{head}".encode(),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)

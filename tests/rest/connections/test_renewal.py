@@ -173,9 +173,9 @@ def test_failed_name_resolution_is_measured_and_has_a_one_line_message(host: str
 
 
 def test_connections_that_are_opened_at_the_same_time_share_a_lookup() -> None:
-    names, begun, release = list[str](), threading.Event(), threading.Event()
+    names, begun, release = list[bytes](), threading.Event(), threading.Event()
 
-    def resolve(name: str, *_: object, **__: object) -> Any:
+    def resolve(name: bytes, *_: object, **__: object) -> Any:
         names.append(name)
         begun.set()
         assert release.wait(10)
@@ -192,7 +192,7 @@ def test_connections_that_are_opened_at_the_same_time_share_a_lookup() -> None:
         with pytest.raises(ConnectionFailed, match="while connecting"):
             dialer.dial(0.05)
         release.set()
-    assert names == ["host.example"]
+    assert names == [b"host.example"]
     with pytest.raises(ConnectionFailed, match="cannot resolve"):
         dialer.dial(10.0)
     assert len(names) == 2
