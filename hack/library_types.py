@@ -90,6 +90,8 @@ def _usable_names() -> dict[str, list[str]]:
     """
     newest, release, names = release_of(KUBERNETES), current(), dict[str, list[str]]()
     for section in sections().values():
+        if section.is_earlier_version:
+            continue  # the library's classes are those of the latest
         for entry in section.types.values():
             if entry.base or "private" in entry.marks:
                 continue

@@ -138,7 +138,7 @@ class Section:
     @cached_property
     def types(self) -> Mapping[str, GoType]:
         """The types by name."""
-        if "of" in self._options:
+        if self.is_earlier_version:
             return dict(self._types_of_another()) if self._is_served else {}
         return {
             name: GoType(name, head, rows, self._minor)
@@ -152,6 +152,11 @@ class Section:
             if name in kinds or " kind" not in head:
                 head = _RANGE.sub("", head) + (f" gate={gate}" if name in kinds else "")
                 yield name, GoType(name, head, rows, self._minor)
+
+    @property
+    def is_earlier_version(self) -> bool:
+        """True if the types are those of another section, which has a later version of the API."""
+        return "of" in self._options
 
     def find(self, name: str) -> "tuple[Section, GoType] | None":
         """Return the type that a name stands for in this section, and the section that has it; None without one."""
