@@ -1,8 +1,8 @@
 """Instructions of the sample controller until it connects for its first request: `python -m benchmarks.start`.
 
 They are counted by valgrind, so other load does not matter. `make static` fails if they exceed `BUDGET` by more than
-1 %; a change that saves 1 % lowers it. Nothing is counted without valgrind, or with another Python than 3.11, whose
-imports cost more or less.
+2 %, as much as processors and paths differ; a change that saves more lowers it. Nothing is counted without valgrind, or
+with another Python than 3.11, whose imports cost more or less.
 """
 
 import os
@@ -16,7 +16,7 @@ from pathlib import Path
 BUDGET = 697
 """Million instructions."""
 
-_TOLERANCE = 0.01
+_TOLERANCE = 0.02
 _PYTHON = (3, 11)
 _ROOT = Path(__file__).resolve().parents[1]
 _KUBECONFIG = """
