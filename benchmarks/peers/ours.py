@@ -21,7 +21,7 @@ from clientgo.meta import ObjectMeta, ObjectName, decode, encode, object_name, r
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import RESTClient, load_config
 from clientgo.stop import Group
-from clientgo.testing.source import FakeSource
+from clientgo.testing.watchsource import FakeSource
 from clientgo.workqueue import ShutDown, WorkQueue
 from controller.api.v1alpha1 import Foo, FooSpec
 from generated.clientset import Clientset

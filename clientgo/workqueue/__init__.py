@@ -6,7 +6,7 @@ controller-runtime's for one ordered by priority.
 
 from clientgo.workqueue.metrics import keep_unfinished_work_updated, update_unfinished_work
 from clientgo.workqueue.order import FIFO, LOW, NORMAL, Storage
-from clientgo.workqueue.priority import ByPriority, PriorityQueue
+from clientgo.workqueue.priorityqueue import ByPriority, PriorityQueue
 from clientgo.workqueue.queue import DelayingQueue, RateLimitingQueue, ShutDown, WorkQueue
 from clientgo.workqueue.ratelimiters import (
     BackoffRateLimiter,

@@ -12,7 +12,7 @@ from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions, WatchEvent
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
-from clientgo.testing.source import FakeSource, FakeWatch
+from clientgo.testing.watchsource import FakeSource, FakeWatch
 
 Answer = ObjectList[ConfigMap] | FakeWatch[ConfigMap] | Exception
 

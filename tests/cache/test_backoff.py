@@ -22,7 +22,7 @@ from clientgo.errors import (
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta.listwatch import ListOptions
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.source import FakeWatch
+from clientgo.testing.watchsource import FakeWatch
 from tests.cache.scripted import Script, Sink, added, page, run, watch
 
 BUSY = TooManyRequests("busy")

@@ -17,7 +17,7 @@ from clientgo.rest.request import Requester
 from clientgo.testing.eventually import eventually
 from clientgo.testing.kubernetes import FakeClientset
 from clientgo.testing.metrics import recorded_metrics
-from clientgo.testing.source import FakeSource
+from clientgo.testing.watchsource import FakeSource
 
 
 class Sources:

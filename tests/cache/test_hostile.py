@@ -31,7 +31,7 @@ from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions, WatchEvent
 from clientgo.rest.transport import IdleTimeout
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.source import FakeWatch
+from clientgo.testing.watchsource import FakeWatch
 from tests.cache.scripted import config_map
 from tests.models.budget import examples
 

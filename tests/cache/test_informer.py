@@ -16,8 +16,8 @@ from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler
-from clientgo.testing.source import FakeSource
 from clientgo.testing.transport import FakeStream, FakeTransport, reply
+from clientgo.testing.watchsource import FakeSource
 from tests.meta.nesting_limit import DEEP
 
 DAY = 86_400.0

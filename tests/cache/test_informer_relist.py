@@ -22,7 +22,7 @@ from clientgo.meta.scheme import api_type
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
-from clientgo.testing.source import FakeSource, FakeWatch
+from clientgo.testing.watchsource import FakeSource, FakeWatch
 from tests.cache.scripted import Script, added, config_map, following, handling, modified, page, watch
 
 

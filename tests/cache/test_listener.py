@@ -21,7 +21,7 @@ from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.metrics import recorded_metrics
-from clientgo.testing.source import FakeSource
+from clientgo.testing.watchsource import FakeSource
 from tests.cache.scripted import Running, config_map
 
 HOUR = 3600.0

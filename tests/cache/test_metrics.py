@@ -13,7 +13,7 @@ from clientgo.meta.listwatch import Bookmark
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.metrics import recorded_metrics
-from clientgo.testing.source import FakeSource
+from clientgo.testing.watchsource import FakeSource
 from tests.cache.scripted import Script, added, config_map, following, handling, list_end, page, run, watch
 
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")

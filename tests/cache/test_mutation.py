@@ -8,7 +8,7 @@ from clientgo.meta import ObjectMeta, ObjectName, replace
 from clientgo.meta.objects import ManagedFieldsEntry
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.source import FakeSource
+from clientgo.testing.watchsource import FakeSource
 from tests.cache.overlaid import KEY, by_uid, seen, version
 
 

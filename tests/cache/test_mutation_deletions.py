@@ -9,7 +9,7 @@ from clientgo.cache.selection import selection_of
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import replace
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.source import FakeSource
+from clientgo.testing.watchsource import FakeSource
 from tests.cache.overlaid import KEY, by_uid, seen, version
 
 

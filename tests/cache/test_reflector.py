@@ -25,7 +25,7 @@ from clientgo.meta import ObjectMeta, Undecodable
 from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.source import FakeWatch
+from clientgo.testing.watchsource import FakeWatch
 from tests.cache.scripted import Script, Sink, added, config_map, deleted, modified, page, run, watch
 
 REFUSED = ConnectionFailed("refused", refused=True)

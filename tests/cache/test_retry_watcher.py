@@ -24,7 +24,7 @@ from clientgo.meta import ObjectMeta, Undecodable
 from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions, WatchEvent
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.source import FakeWatch
+from clientgo.testing.watchsource import FakeWatch
 from tests.cache.scripted import added, watch
 
 Step = int | Exception

@@ -10,7 +10,7 @@ from clientgo.kubernetes.types.batch_v1 import Job
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Event, Node, Pod
 from clientgo.meta import ObjectMeta, replace
 from clientgo.meta.listwatch import ListOptions
-from clientgo.testing.source import FakeSource
+from clientgo.testing.watchsource import FakeSource
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta, Undecodable
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
-from clientgo.testing.source import FakeSource
+from clientgo.testing.watchsource import FakeSource
 from tests.cache.scripted import Running, Script, Sink, config_map, handling, page, watch
 
 REFUSED = ConnectionFailed("connect to 10.0.0.1: refused", refused=True)

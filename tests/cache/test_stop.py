@@ -22,7 +22,7 @@ from clientgo.meta import ListMeta, ObjectList, ObjectMeta
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
 from clientgo.stop.lifecycle import Group
-from clientgo.testing.source import FakeSource
+from clientgo.testing.watchsource import FakeSource
 from tests.rest.loopback import chunked, http, loopback
 
 LIST = http(b'{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[]}')

@@ -20,7 +20,7 @@ from clientgo.meta import ObjectList, ObjectMeta, ObjectName
 from clientgo.meta.listwatch import AnyEvent, Bookmark, ChangeType, ListOptions, WatchEvent
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.source import FakeSource, FakeWatch
+from clientgo.testing.watchsource import FakeSource, FakeWatch
 
 FIRST = Secret(metadata=ObjectMeta(name="first", namespace="ns", resource_version="2"))
 

@@ -26,7 +26,7 @@ from clientgo.meta.listwatch import BadEvent, ListOptions, WatchEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler
-from clientgo.testing.source import FakeWatch
+from clientgo.testing.watchsource import FakeWatch
 from tests.cache.scripted import (
     Script,
     Sink,

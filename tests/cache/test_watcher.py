@@ -31,8 +31,8 @@ from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.metrics import recorded_metrics
-from clientgo.testing.source import FakeWatch
 from clientgo.testing.transport import FakeStream, FakeTransport, reply
+from clientgo.testing.watchsource import FakeWatch
 from tests.cache.scripted import RecordedWatch, Script, Sink, added, config_map, list_end, modified, page, run, watch
 
 REFUSED = ConnectionFailed("refused", refused=True)

@@ -20,7 +20,7 @@ from clientgo.meta.objects import ApiObject
 from clientgo.rest.request import JSON, METADATA, Request
 from clientgo.testing.actions import Action
 from clientgo.testing.fake import FakeRequester
-from clientgo.testing.source import FakeWatcher
+from clientgo.testing.watchsource import FakeWatcher
 from clientgo.typed import DeleteOptions, Preconditions
 from controller.api.v1alpha1 import Foo, FooStatus
 from generated.applyconfigurations.samplecontroller_v1alpha1 import FooApplyConfiguration, FooStatusApplyConfiguration

@@ -16,7 +16,7 @@ from clientgo.meta.applyconfiguration import ObjectMetaApplyConfiguration
 from clientgo.testing.client import FakeClient
 from clientgo.testing.fake import FakeRequester
 from clientgo.testing.kubernetes import FakeClientset
-from clientgo.testing.source import FakeWatcher
+from clientgo.testing.watchsource import FakeWatcher
 from controller.api.v1alpha1 import Foo, FooStatus
 from generated.applyconfigurations.samplecontroller_v1alpha1 import FooApplyConfiguration, FooStatusApplyConfiguration
 from tests.manager.managed import declared_foo, fake, manager_of, new_foo, running

@@ -17,7 +17,7 @@ CACHE = [
     "clientgo.stop.stopping", "clientgo.stop.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
     "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.distributor",
     "clientgo.cache.informer",
-    "clientgo.cache.factory", "clientgo.testing.source",
+    "clientgo.cache.factory", "clientgo.testing.watchsource",
 ]  # fmt: skip
 
 RIGHT = Copies(CACHE)

@@ -19,7 +19,7 @@ CACHE = [
     "clientgo.stop.stopping", "clientgo.stop.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
     "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.distributor",
     "clientgo.cache.informer",
-    "clientgo.testing.source",
+    "clientgo.testing.watchsource",
 ]  # fmt: skip
 
 RIGHT = Copies(CACHE)

@@ -10,7 +10,7 @@ from clientgo.cache import MutationCache, SharedInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta, ObjectName, replace
 from clientgo.meta.listwatch import ChangeType, ListOptions
-from clientgo.testing.source import FakeSource
+from clientgo.testing.watchsource import FakeSource
 from tests.models.budget import examples
 
 NAMES = (ObjectName("ns", "a"), ObjectName("ns", "b"))

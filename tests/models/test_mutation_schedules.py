@@ -17,7 +17,7 @@ MODULES = [
     "clientgo.stop.stopping", "clientgo.stop.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
     "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.distributor",
     "clientgo.cache.informer",
-    "clientgo.cache.ownwrites", "clientgo.cache.mutation", "clientgo.testing.source",
+    "clientgo.cache.ownwrites", "clientgo.cache.mutation", "clientgo.testing.watchsource",
 ]  # fmt: skip
 
 RIGHT = Copies(MODULES)

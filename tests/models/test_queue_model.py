@@ -15,7 +15,7 @@ from clientgo.workqueue import (
     ShutDown,
     WorkQueue,
 )
-from clientgo.workqueue.priority import STARVATION_INTERVAL
+from clientgo.workqueue.priorityqueue import STARVATION_INTERVAL
 from tests.models.budget import examples
 
 KEYS = st.sampled_from("abcde")

@@ -10,7 +10,7 @@ from tests.models.copies import Copies, Edit
 from tests.models.locks import Clock
 from tests.models.schedules import Failed, Program, Scheduler, execute, exhaust, explore, replay, search
 
-QUEUE = ["clientgo.workqueue.fairlock", "clientgo.workqueue.queue", "clientgo.workqueue.priority"]
+QUEUE = ["clientgo.workqueue.fairlock", "clientgo.workqueue.queue", "clientgo.workqueue.priorityqueue"]
 
 # Each attempt would be one more decision, without a new state.
 NO_ATTEMPTS = ("_ATTEMPTS = 100", "_ATTEMPTS = 0")

@@ -10,7 +10,7 @@ from clientgo.meta.codec import encode_value
 from clientgo.rest.request import MERGE_PATCH, Request
 from clientgo.testing.actions import Action
 from clientgo.testing.fake import FakeRequester
-from clientgo.testing.source import BUFFER, FakeWatcher
+from clientgo.testing.watchsource import BUFFER, FakeWatcher
 from clientgo.typed.client import StatusClient
 
 

@@ -29,8 +29,8 @@ from clientgo.testing.actions import Action
 from clientgo.testing.client import FakeClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
-from clientgo.testing.source import FakeSource, FakeWatcher
 from clientgo.testing.transport import FakeStream
+from clientgo.testing.watchsource import FakeSource, FakeWatcher
 from clientgo.typed.client import TypedClient
 from clientgo.typed.watch import ObjectWatch
 from tests.testing.widgets import Widget, Widgets, WidgetSpec, WidgetStatus, widget

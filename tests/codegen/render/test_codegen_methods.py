@@ -15,7 +15,7 @@ from clientgo.meta import ObjectMeta
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest.request import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from clientgo.testing.actions import Action
-from clientgo.testing.source import FakeWatcher
+from clientgo.testing.watchsource import FakeWatcher
 from clientgo.typed.scale import Scale, ScaleSpec
 from tests.codegen.generating import generate, importable
 from tests.codegen.kinds.workshop import Machine, MachineSpec, Repair

@@ -10,8 +10,8 @@ from clientgo.clock import Clock
 from clientgo.manager import Manager, Options, Reconciler
 from clientgo.perturb.programs.clock import EPOCH, Crashed, OperatorClock, WorldTime
 from clientgo.perturb.programs.gate import UPGRADE, GateTransport, Outgoing, WatchBody, http_reply
+from clientgo.perturb.programs.idlethreads import OperatorThreads
 from clientgo.perturb.programs.streams import GateDuplex
-from clientgo.perturb.programs.threads import OperatorThreads
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
