@@ -165,10 +165,10 @@ def test_hanging_calls_delay_no_others_and_end_when_the_client_is_closed() -> No
 
 
 def test_hanging_lookup_delays_neither_other_names_nor_the_end() -> None:
-    release, begun, ended = threading.Event(), list[str](), list[str]()
+    release, begun, ended = threading.Event(), list[bytes](), list[bytes]()
 
     def look_up(host: Any, *args: Any, **options: Any) -> Any:
-        if host != "slow.example":
+        if host != b"slow.example":
             return socket.getaddrinfo(host, *args, **options)
         begun.append(host)
         release.wait(10)
@@ -186,7 +186,7 @@ def test_hanging_lookup_delays_neither_other_names_nor_the_end() -> None:
         return [failure.code for failure in failures if isinstance(failure, ApiFailure)]
 
     assert talk(Peer(OK), dialogue, host="localhost", resolve=look_up) == [503] * 50
-    assert (begun, ended) == (["slow.example"], [])
+    assert (begun, ended) == ([b"slow.example"], [])
     release.set()
 
 

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError
 from clientgo.manager import Options
-from clientgo.perturb.cluster import cluster_at_start, world_time
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.definitions import definitions_of
 from clientgo.perturb.kinds.faults import AtEach
@@ -21,6 +20,7 @@ from clientgo.perturb.kinds.hints import metadata_keys
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal
 from clientgo.perturb.oracles import ORACLES, Judged, judge
 from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, VARIATIONS, Plan, derive, perturbation_of
+from clientgo.perturb.programs.cluster import cluster_at_start, world_time
 from clientgo.perturb.programs.operators import OperatorProgram, Operators, PerturbedProgram
 from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation

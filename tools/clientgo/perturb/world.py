@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from clientgo.perturb.cluster import request, world_time
 from clientgo.perturb.elections import Elections, only_renew
 from clientgo.perturb.programs.clock import Crashed
+from clientgo.perturb.programs.cluster import request, world_time
 from clientgo.perturb.programs.gate import (
     FAULTS,
     WRITES,
