@@ -1,6 +1,7 @@
 """Operators in other processes: killed, paused, and perturbed at the server."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,15 +20,15 @@ def command(kind: str) -> OperatorCommand:
     return OperatorCommand([sys.executable, str(HERE / "program.py"), kind, "{kubeconfig}"])
 
 
-def verdicts(kind: str, *plans: str) -> dict[str, str]:
-    results = run_scenario(
-        read_scenario(HERE / "scenario.yaml", command(kind)), PlanSelection(plans=plans, steps=[1, 2])
-    )
+def verdicts(kind: str, *plans: str, settle: float = 1.0) -> dict[str, str]:
+    scenario = replace(read_scenario(HERE / "scenario.yaml", command(kind)), settle=settle)
+    results = run_scenario(scenario, PlanSelection(plans=plans, steps=[1, 2]))
     return {str(result.plan): result.findings[0].oracle if result.findings else "" for result in results}
 
 
 def test_broken_operator_is_found_by_a_kill() -> None:
-    assert verdicts("status-first", "reference", "crash-stored:1") == {"reference": "", "crash-stored:1": "final-state"}
+    found = verdicts("status-first", "reference", "crash-stored:1", settle=0.5)
+    assert found == {"reference": "", "crash-stored:1": "final-state"}
 
 
 @pytest.mark.slow

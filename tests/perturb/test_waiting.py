@@ -1,7 +1,7 @@
 """Waits of operators in other processes: learned from the timeline of a run."""
 
 from clientgo.perturb.record import ScenarioRun, TimelineEntry, Violation
-from clientgo.perturb.waiting import MAX_PATIENCE, SHORTEST, Waiting
+from clientgo.perturb.waiting import SHORTEST, Waiting
 from clientgo.perturb.world import STARTS
 
 
@@ -37,7 +37,7 @@ def test_runs_wait_at_their_end_for_as_long_as_the_scenario_says_unless_hurried(
 def test_patience_is_that_for_a_late_retry_unless_one_was_seen() -> None:
     waiting = Waiting(settle=3.0)
     waiting.learn_retry(None)
-    assert waiting.patience == MAX_PATIENCE
+    assert waiting.patience == waiting.max_patience == 90.0
     waiting.learn_retry(4.0)
     assert waiting.patience == 11.0
 

@@ -26,7 +26,7 @@ from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs, advance
-from clientgo.perturb.waiting import MAX_PATIENCE, NOTHING, Awaited, Waiting
+from clientgo.perturb.waiting import NOTHING, Awaited, Waiting
 from clientgo.perturb.world import Perturbation, World
 from clientgo_apiserver.inmemory import InMemoryServer
 
@@ -241,13 +241,15 @@ class Engine:
         """Return what a plan that is repeated waits for: an operator that cannot see all relies on looking again."""
         if self._waiting is None or self._waiting.is_hurried:
             return NOTHING
-        return Awaited(self.reference.states, MAX_PATIENCE if plan.kind in _BLINDING else self._waiting.patience)
+        return Awaited(
+            self.reference.states, self._waiting.max_patience if plan.kind in _BLINDING else self._waiting.patience
+        )
 
     def _learn_retry(self, waiting: Waiting) -> None:
         """Learn from a run in which each write fails once, after what time they are repeated."""
         if waiting.knows_retry:
             return
-        awaited = Awaited(self.reference.states, MAX_PATIENCE)
+        awaited = Awaited(self.reference.states, waiting.max_patience)
         with waiting.hurried():
             self.run(AtEach("error-500"), awaited=awaited)
         waiting.learn_retry(awaited.seconds)

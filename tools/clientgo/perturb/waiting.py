@@ -15,8 +15,8 @@ from clientgo.perturb.record import ScenarioRun, TimelineEntry, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectRef, owner_uids
 from clientgo.perturb.world import STARTS, Perturbation, World
 
-MAX_PATIENCE = 90.0
-"""Seconds that a wrong state may last before it counts: kopf, for one, repeats a failed handler after a minute."""
+MAX_SETTLES = 30
+"""Settle times that a wrong state may last before it counts: kopf, for one, repeats a failed handler after a minute."""
 
 SHORTEST = 0.3
 _FACTOR = 2.0
@@ -66,6 +66,8 @@ class Waiting:
     def __init__(self, settle: float) -> None:
         """Begin with the settle time of the scenario."""
         self._long = self._short = settle
+        self.max_patience = MAX_SETTLES * settle
+        """Most seconds that a wrong state may last."""
         self.patience = settle
         """Seconds that a wrong state may last, unless the operator cannot see the current one."""
         self.is_hurried = self.knows_retry = False
@@ -113,7 +115,7 @@ class Waiting:
     def learn_retry(self, seconds: float | None) -> None:
         """Learn after what time failed writes were repeated; None if they were not, or after a very long one."""
         self.knows_retry = True
-        self.patience = MAX_PATIENCE if seconds is None else min(MAX_PATIENCE, _FACTOR * seconds + self._long)
+        self.patience = self.max_patience if seconds is None else min(self.max_patience, _FACTOR * seconds + self._long)
 
     def is_confirmed(self, findings: Sequence[Violation]) -> bool:
         """Return whether other plans had these findings, and have been repeated."""
