@@ -26,7 +26,7 @@ RIGHT = Copies(CACHE)
 def unstopped(code: Copies, *objects: ConfigMap) -> Any:
     """Source whose watches only `close` ends, as those of a program's own source: no stop reaches their readers."""
 
-    class Unstopped(code.source.FakeSource):  # type: ignore[name-defined, misc]
+    class Unstopped(code.watchsource.FakeSource):  # type: ignore[name-defined, misc]
         def watch_from(self, options: ListOptions) -> Any:
             watch = super().watch_from(options)
             watch._interrupt = lambda: None
@@ -227,7 +227,7 @@ def a_factory_two_share(code: Copies) -> Program:
     """Two threads request and start one informer, one shuts down: it exists once, and every thread ends."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
-        source = code.source.FakeSource(ConfigMap, config_map("a"))
+        source = code.watchsource.FakeSource(ConfigMap, config_map("a"))
         factory = code.factory.InformerFactory(_Clientset(source), clock=Clock())
         stop, built = Event(), []
 

@@ -52,7 +52,7 @@ class Following:
     """Server that performs steps while an informer follows it."""
 
     def __init__(self, code: Copies, *, streams: bool, page: int) -> None:
-        self.server = ModelServer(code.source.FakeWatch, streams=streams, page=page)
+        self.server = ModelServer(code.watchsource.FakeWatch, streams=streams, page=page)
         self.informer = code.informer.SharedInformer(self.server, clock=Clock())
         self.group = code.lifecycle.Group(stop=Event(), clock=Clock())
         self.views: list[View] = []

@@ -35,7 +35,7 @@ class Bench:
 
     def __init__(self, code: Copies, scheduler: Scheduler, *, label_selector: str = "") -> None:
         self.informer = code.informer.SharedInformer(
-            code.source.FakeSource(ConfigMap),
+            code.watchsource.FakeSource(ConfigMap),
             indexers={"n": lambda obj: [obj.data["n"]]},
             tweak=lambda options: replace(options, label_selector=label_selector),
             clock=Clock(),

@@ -23,7 +23,7 @@ class Bench:
 
     def __init__(self, code: Copies, scheduler: Scheduler, *, by_priority: bool = False) -> None:
         self.shut_down: type[Exception] = code.queue.ShutDown
-        self.queue: Any = (code.priority.PriorityQueue if by_priority else code.queue.WorkQueue)(clock=Clock())
+        self.queue: Any = (code.priorityqueue.PriorityQueue if by_priority else code.queue.WorkQueue)(clock=Clock())
         self.scheduler = scheduler
         self.out: set[str] = set()
         self.seen: Counter[str] = Counter()
