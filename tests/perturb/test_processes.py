@@ -27,8 +27,8 @@ def verdicts(kind: str, *plans: str, settle: float = 1.0) -> dict[str, str]:
 
 
 def test_broken_operator_is_found_by_a_kill() -> None:
-    found = verdicts("status-first", "reference", "crash-stored:1", settle=0.5)
-    assert found == {"reference": "", "crash-stored:1": "final-state"}
+    results = verdicts("status-first", "reference", "crash-stored:1", settle=0.5)
+    assert results == {"reference": "", "crash-stored:1": "final-state"}
 
 
 @pytest.mark.slow
