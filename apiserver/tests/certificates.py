@@ -1,4 +1,4 @@
-"""Certificates of tests, valid until 2120; nobody has their private key."""
+"""Certificates of tests, valid until 2120; their private keys are lost."""
 
 AUTHORITY = (
     "-----BEGIN CERTIFICATE-----\n"

@@ -1,4 +1,4 @@
-"""Stops of informers, watchers and pagers, whatever the server does."""
+"""Stops of informers, watchers and pagers in each state of the server."""
 
 import threading
 from collections.abc import Callable

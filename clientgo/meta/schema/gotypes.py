@@ -9,7 +9,7 @@ A table is a text with sections, types and rows. `#` begins a comment:
       4 protocol Protocol default=TCP
 
 Types of other sections are those of `v1` and `meta.k8s.io/v1`. A section with `of=API_VERSION kinds=A,B gate=GATE` has
-these kinds, and all types, of another one, whatever their ranges: versions before a kind became generally available. A
+these kinds, and all types, of another one, without their ranges: versions before a kind became generally available. A
 number `-` is not known, and the kind is not read from protobuf. A field `~` is embedded: its fields belong to the
 object around it; with the number 0 only in JSON.
 

@@ -296,7 +296,7 @@ class Rotates(BenchReconciler[Task]):
 
 
 class RotatesLate(Rotates):
-    """Bug: each restart begins the whole interval anew."""
+    """Bug: the whole interval begins again at each restart."""
 
     def pause(self, seconds: float) -> float:
         """Wait a whole interval."""

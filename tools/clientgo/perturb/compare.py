@@ -1,9 +1,10 @@
 """Comparison of states of different runs, without what differs between two runs of the same scenario anyway.
 
 Uids, versions and times of the server never count, nor do the node and addresses of a workload's pod and the endpoints
-made of them: which of two alike pods is first is chance. Everything else that differs between the learning runs, whose
-times, versions and generated names are different ones, is masked: `Masks` lists it by resource and path. Of masked
-times, the clock's are comparable all the same in runs that begin at the same time: an older one is a lost update.
+that follow from them: which of two alike pods is first is chance. Everything else that differs between the learning
+runs, whose times, versions and generated names are different ones, is masked: `Masks` lists it by resource and path. Of
+masked times, the clock's are comparable all the same in runs that begin at the same time: an older one is a lost
+update.
 """
 
 import json
@@ -37,11 +38,6 @@ _COPIES = ("/last-applied-configuration", "/last-handled-configuration")
 """Ends of annotations in which kubectl and kopf keep a copy of the object."""
 
 _OF_EVERY_CLUSTER = frozenset(("default", "kube-node-lease", "kube-public", "kube-system"))
-_METADATA_OF_NAMESPACES = {
-    "labels": {"kubernetes.io/metadata.name"},
-    "annotations": set[str](),
-    "finalizers": set[str](),
-}
 
 _MASKED = "(masked)"
 

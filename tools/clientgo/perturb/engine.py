@@ -223,12 +223,12 @@ class Engine:
             reference = run  # with others than those of the scenario
         else:
             run = reference if plan == REFERENCE else self.run(perturbation_of(plan), awaited=self._awaited(plan))
-        is_prompt = plan.kind not in _DELAYING and not isinstance(scenario.setup, OperatorCommand)
+        is_prompt = plan.kind not in _DELAYING and self._waiting is None
         is_blind = plan.kind in _BLINDING
         judged = Judged(run, reference, self.masks, scenario.allow, is_blind, is_prompt, frozenset(scenario.lasting))
         off = {*scenario.off, *(variation.off if variation is not None else ())}
         violations = [*(each for each in violations if each.oracle not in scenario.off), *judge(judged, off)]
-        if plan.kind not in VARIATIONS and not isinstance(scenario.setup, OperatorCommand):
+        if plan.kind not in VARIATIONS and self._waiting is None:
             violations = [each for each in violations if not self._is_due(each, judged)]
             violations = [each for each in violations if each.step is None or not self._heals(plan, each, judged)]
         return PlanResult(plan, tuple(violations), run, SYSTEM_CLOCK.now() - began)

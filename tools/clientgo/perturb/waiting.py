@@ -12,7 +12,8 @@ from itertools import pairwise
 
 from clientgo.perturb.compare import Masks, normalized
 from clientgo.perturb.record import ScenarioRun, TimelineEntry, Violation
-from clientgo.perturb.state import ClusterState, Object, ObjectRef, owner_uids
+from clientgo.perturb.state import ClusterState, ObjectRef, owner_uids
+from clientgo.perturb.steps import ScenarioUser
 from clientgo.perturb.world import STARTS, Perturbation, World
 
 MAX_SETTLES = 30
@@ -161,26 +162,19 @@ def _gaps(trace: Sequence[TimelineEntry]) -> Iterator[float]:
 def _clear(world: World, masks: Masks) -> bool:
     """Delete what is not in the base state, the user's objects first; return whether it is the base state then."""
     world.perturbation = Perturbation()
-    by_user = {change.ref for change in world.changes if change.actor == "user"}
+    user, by_user = ScenarioUser(world), {change.ref for change in world.changes if change.actor == "user"}
     for refs in (by_user, world.state.keys()):
         extra = [ref for ref in sorted(world.state.keys() & refs) if ref not in world.base]
         for ref in extra:
-            _delete(world, ref)
+            _delete(world, user, ref)
         if extra:
             world.drive()
     is_alone = len(world.operators) == 1 and not world.operators[0].ended and not world.operators[0].is_paused
     return is_alone and not world.noise and normalized(world.state, masks) == normalized(world.base, masks)
 
 
-def _delete(world: World, ref: ObjectRef) -> None:
+def _delete(world: World, user: ScenarioUser, ref: ObjectRef) -> None:
     obj = world.state.get(ref)
     if obj is not None and not owner_uids(obj):
         with suppress(AssertionError):  # gone, with its namespace
-            world.request("DELETE", _path(ref, obj))
-
-
-def _path(ref: ObjectRef, obj: Object) -> str:
-    version = str(obj["apiVersion"])
-    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    namespace = f"/namespaces/{ref.namespace}" if ref.namespace else ""
-    return f"{root}{namespace}/{ref.resource.partition('.')[0]}/{ref.name}"
+            user.delete(obj)

@@ -193,11 +193,11 @@ _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] =
     ("autoscaling", "horizontalpodautoscalers"): _autoscaler,
     ("batch", "jobs"): _job,
 }
-# The kubelet registers its node with a status.
 
 
 def keeps_status(resource: Resource) -> bool:
     """Return whether a created object keeps the status that it is sent with."""
+    # The kubelet registers its node with a status.
     return resource.storage == ("", "nodes") or is_written_with_status(resource)
 
 

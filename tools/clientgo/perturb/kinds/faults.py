@@ -204,7 +204,7 @@ class Late(Perturbation):
         return self._active
 
     def before_step(self, world: World, number: int) -> None:
-        """Begin at the step; deliver in the next one, if the plan says so."""
+        """Begin at the step; deliver in the next one, for plans that wait."""
         if number == self._step:
             self._active = True
             world.note("perturb", f"events of {self._resource} are late")
