@@ -259,7 +259,7 @@ def test_examples_in_one_file_pass_basedpyright_in_strict_mode(
         shutil.copy(path, certificates)
     for name in ("server.py", "with_clientgo.py", "scenarios.py"):
         shutil.copy(ROOT / "examples" / "database" / name, certificates)
-    paths = [str(installed(certificates.parent))]
+    paths = [str(installed(certificates.parent)), str(ROOT)]
     (certificates / "pyrightconfig.json").write_text(json.dumps(STRICT | {"extraPaths": paths}))
     run(certificates, variables, "basedpyright", "--level=error", f"--pythonpath={sys.executable}")
 
