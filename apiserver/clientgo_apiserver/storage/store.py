@@ -121,10 +121,7 @@ class Store:
 
     def get(self, key: Key, namespace: str, name: str) -> Object | None:
         """Return the object of this name, or None. It must not be modified; its fields have any order."""
-        if key in self._delayed:
-            self._write_delayed(key)
-        bucket = self._buckets.get(key)
-        entry = bucket.entries.get((namespace, name)) if bucket is not None else None
+        entry = self.entry(key, namespace, name)
         return entry.content if entry is not None else None
 
     def list(self, key: Key, namespace: str = "") -> Objects:
