@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
+
 from clientgo.meta.jsonvalues import canonical
 from clientgo_apiserver.api.status import Cause, duplicate, invalid_value
 from clientgo_apiserver.crds.structural import cached_by_identity, join, subschemas
@@ -63,10 +65,9 @@ def _duplicates(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
                 return
     seen: Counter[bytes] = Counter()
     for index, item in enumerate(items):
-        value = key(item)
-        text = canonical(value)
+        text = canonical(key(item))
         if seen[text] == 1:
-            yield duplicate(f"{path}[{index}]", value)
+            yield duplicate(f"{path}[{index}]", msgspec.json.decode(text))  # fields in the order of Go's maps
         seen[text] += 1
 
 

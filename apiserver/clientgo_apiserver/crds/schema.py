@@ -178,11 +178,14 @@ def _integer_type(schema: Schema) -> Any:
 
 
 def schema_errors(schema: Schema | None, obj: Any, old: Any = None, *, field_path: str = "") -> list[Cause]:
-    """Return the errors of a value by its schema; `old` is the value it replaces, `field_path` its field in causes."""
+    """Return the errors of a value by its schema; `old` is the value it replaces, `field_path` its field in causes.
+
+    An error that several parts of `allOf` find is reported once, as upstream (Result.AddErrors of kube-openapi).
+    """
     if schema is None:
         return []
-    causes = _child(schema, obj, "", _NEW if old is None else old)
-    return [within(cause, field_path) for cause in causes] if field_path else list(causes)
+    causes = dict.fromkeys(_child(schema, obj, "", _NEW if old is None else old))
+    return [within(cause, field_path) for cause in causes] if field_path else [*causes]
 
 
 def within(cause: Cause, field_path: str) -> Cause:

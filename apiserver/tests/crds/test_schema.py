@@ -58,6 +58,14 @@ def holder(schema: Object) -> Object:
                 '<nil>: Invalid value: "": "a" must validate all the schemas (allOf)',
             ],
         ),
+        (
+            {"allOf": [{"enum": ["x"]}, {"enum": ["x"]}]},
+            "y",
+            [
+                'a: Unsupported value: "y": supported values: "x"',
+                '<nil>: Invalid value: "": "a" must validate all the schemas (allOf). None validated',
+            ],
+        ),
         ({"type": "object", "additionalProperties": False}, {"x": 1}, ['a: Invalid value: "x": a.x in body is a']),
     ],
 )  # fmt: skip
@@ -89,6 +97,12 @@ def test_each_duplicate_of_a_list_is_reported_once() -> None:
     value = {"set": [1, 2, 1, 1], "map": [{"k": "x"}, {"k": "x", "v": 1}, {}]}
     matches = [f"{item.field}: {item.message}" for item in list_errors(schema, value)]
     assert matches == ["set[2]: Duplicate value: 1", 'map[1]: Duplicate value: {"k":"x"}']
+
+
+def test_duplicate_shows_keys_in_the_order_of_their_names() -> None:
+    schema = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["b", "a"]}
+    [cause] = list_errors(schema, [{"b": 1, "a": 2}] * 2)
+    assert cause.message == 'Duplicate value: {"a":2,"b":1}'
 
 
 NAMES = st.sampled_from("abc")
