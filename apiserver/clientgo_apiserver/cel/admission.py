@@ -10,6 +10,7 @@ from clientgo_apiserver.cel import types
 from clientgo_apiserver.cel.compiler import compile_expression
 from clientgo_apiserver.cel.environment import Expression, InvalidExpression
 from clientgo_apiserver.cel.functions.operators import OPERATORS
+from clientgo_apiserver.cel.syntax import keyword_field
 from clientgo_apiserver.cel.types import ExprType, parse_type
 from clientgo_apiserver.cel.values import CelError
 from clientgo_apiserver.releases.release import cached_by_release
@@ -26,6 +27,7 @@ _AUTHORIZER = {
     "authorizer": parse_type("kubernetes.authorization.Authorizer"),
     "authorizer.requestResource": parse_type("kubernetes.authorization.ResourceCheck"),
 }
+_UNTYPED: Mapping[str, Any] = {}
 _PATCH_TYPES = {"Object": ExprType("type", "type", (OBJECT,)), "JSONPatch": ExprType("type", "type", PATCHES.params)}
 
 
@@ -55,6 +57,27 @@ def compile_condition(source: str, scope: AdmissionScope, *results: ExprType) ->
     Raises:
         InvalidExpression: the expression has errors, or another type.
     """
+    try:
+        expression = compile_typed(source, scope)
+    except InvalidExpression as error:
+        raise InvalidExpression(f"compilation failed: {error}") from None
+    if results and expression.result not in results:
+        expected = str(results[0]) if len(results) == 1 else f"one of [{' '.join(map(_go_name, results))}]"
+        raise InvalidExpression(f"must evaluate to {expected} but got {_go_name(expression.result)}")
+    return expression
+
+
+def compile_typed(
+    source: str,
+    scope: AdmissionScope,
+    declared: Mapping[str, ExprType] = _UNTYPED,
+    structs: Mapping[str, Mapping[str, ExprType]] = _UNTYPED,
+) -> Expression:
+    """Compile an expression some of whose variables have a declared type, with the fields of these types.
+
+    Raises:
+        InvalidExpression: the expression has errors.
+    """
     variables = {**_BASE, **(_AUTHORIZER if scope.authorizer else {}), **(_PATCH_TYPES if scope.patches else {})}
     if scope.params:
         variables["params"] = types.DYN
@@ -65,19 +88,14 @@ def compile_condition(source: str, scope: AdmissionScope, *results: ExprType) ->
     def fields(struct: str, name: str) -> ExprType | None:
         if struct == _VARIABLES.name:
             return composed.get(name)
+        if struct in structs:
+            return structs[struct].get(name) or structs[struct].get(keyword_field(name))
         if struct.partition(".")[0] == "Object":
             return types.DYN
         # Unknown fields of a JSONPatch have a type without a name.
         return _structs().get(struct, {}).get(name, ExprType("struct") if struct == "JSONPatch" else None)
 
-    try:
-        expression = compile_expression(source, variables, fields)
-    except InvalidExpression as error:
-        raise InvalidExpression(f"compilation failed: {error}") from None
-    if results and expression.result not in results:
-        expected = str(results[0]) if len(results) == 1 else f"one of [{' '.join(map(_go_name, results))}]"
-        raise InvalidExpression(f"must evaluate to {expected} but got {_go_name(expression.result)}")
-    return expression
+    return compile_expression(source, {**variables, **declared}, fields)
 
 
 def _go_name(kind: ExprType) -> str:

@@ -18,6 +18,8 @@ from clientgo_apiserver.cluster.kubelet import KubeletSimulation
 from clientgo_apiserver.cluster.namespaces import NamespaceContents, NamespaceController
 from clientgo_apiserver.cluster.nodes import NodeSimulation
 from clientgo_apiserver.cluster.owned import Owned
+from clientgo_apiserver.cluster.policychecks import MANAGER as POLICY_CHECKS
+from clientgo_apiserver.cluster.policychecks import PolicyCheckController
 from clientgo_apiserver.cluster.protection import VolumeProtectionSimulation
 from clientgo_apiserver.cluster.quotas import QuotaController
 from clientgo_apiserver.cluster.replicasets import ReplicaSetController, ReplicationControllerController
@@ -48,6 +50,7 @@ def start_controllers(api: Api, *, simulate: bool, stages: Iterable[Stage]) -> N
     AvailabilityController(Internal(api, manager="kube-apiserver")).start()
     if simulate:
         _start_simulation(internal)
+        PolicyCheckController(Internal(api, manager=POLICY_CHECKS)).start()
     if simulate or stages:
         StageController(internal, stages).start()
 

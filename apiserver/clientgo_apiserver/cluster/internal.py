@@ -24,11 +24,11 @@ from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, Query
 from clientgo_apiserver.registry.mergerules import managed_type
 from clientgo_apiserver.registry.views import in_stored_version
 from clientgo_apiserver.storage.stored import Key, name_of
-from clientgo_apiserver.writes.patching import JSON_PATCH, MERGE_PATCH
+from clientgo_apiserver.writes.patching import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 
 _METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
 _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
-_PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH}
+_PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "apply": APPLY_PATCH}
 
 
 class Internal:
@@ -64,7 +64,7 @@ class Internal:
     def patch(
         self, key: Key, namespace: str, name: str, patch: Any, *, subresource: str = "", kind: str = "merge"
     ) -> Object:
-        """Patch an object (`kind`: merge or json) and return it as stored."""
+        """Patch an object (`kind`: merge, json or apply) and return it as stored."""
         target = (key, namespace, name)
         return self._send("patch", target, patch, subresource=subresource, content_type=_PATCHES[kind])
 
@@ -161,7 +161,7 @@ class Internal:
     ) -> Object:
         _, namespace, name = target
         resource = self._resource(*target)
-        is_value = verb != "delete" and subresource in ("", "status")
+        is_value = verb != "delete" and subresource in ("", "status") and content_type != APPLY_PATCH
         request = HTTPRequest(
             _METHODS[verb],
             self._path(resource, namespace, name, subresource),

@@ -55,12 +55,11 @@ def compile_rules(schema: Schema, *, root: bool = False) -> list[CompiledRule]:
     declared = declare(schema, "selfType", root=root)
     if declared is None:
         return []
-    structs = {struct.type.name: struct.fields for struct in declared.structs()}
+    structs = declared.structs()
 
     def fields(struct: str, name: str) -> types.ExprType | None:
         members = structs.get(struct, {})
-        member = members.get(name) or members.get(keyword_field(name))
-        return member.type if member else None
+        return members.get(name) or members.get(keyword_field(name))
 
     def compiled(spec: dict[str, Any]) -> CompiledRule:
         old = types.optional_of(declared.type) if spec.get("optionalOldSelf") else declared.type

@@ -58,12 +58,15 @@ class SchemaType:
                 declaration = declaration.fields.get(part)
         return declaration
 
-    def structs(self) -> Iterator["SchemaType"]:
-        """Yield the declarations of objects at or below this one."""
+    def structs(self) -> Mapping[str, Mapping[str, ExprType]]:
+        """Return the types of the fields of the objects at or below this one, by the name of the object's type."""
+        return {each.type.name: {name: member.type for name, member in each.fields.items()} for each in self._objects()}
+
+    def _objects(self) -> Iterator["SchemaType"]:
         if self.type.kind == "struct":
             yield self
         for child in (*self.fields.values(), *((self.items,) if self.items else ())):
-            yield from child.structs()
+            yield from child._objects()
 
 
 _KEYS = SchemaType(types.STRING, 2)
