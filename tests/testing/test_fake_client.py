@@ -4,11 +4,13 @@ import pytest
 
 from clientgo.errors import ApiError, Conflict, Forbidden, NotFound
 from clientgo.kubernetes.types.apps_v1 import Deployment
-from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
+from clientgo.kubernetes.types.batch_v1 import Job, JobSpec
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Node, PodSpec, PodTemplateSpec
 from clientgo.manager import Client, Finalizer, NotIndexed, OperationResult, create_or_patch, set_controller_reference
 from clientgo.meta import ObjectMeta, ObjectName, change, replace
 from clientgo.record import EventRecorder, FakeRecorder
 from clientgo.testing.client import FakeClient
+from clientgo.typed.options import DeleteOptions
 from clientgo.typed.scale import Scale, ScaleSpec
 from controller.api.v1alpha1 import Foo, FooSpec, FooStatus
 from tests.workloads import deployment
@@ -97,6 +99,14 @@ def test_objects_of_a_deleted_owner_remain() -> None:
     owned = client.create(set_controller_reference(client.get(Foo, A), deployment("d")))
     client.delete(foo())
     assert client.list(Deployment) == [owned]
+
+
+@pytest.mark.parametrize("options", [None, DeleteOptions(propagation_policy="Foreground")])
+def test_nothing_waits_for_the_garbage_collector(options: DeleteOptions | None) -> None:
+    pods = PodTemplateSpec(spec=PodSpec(restart_policy="Never", containers=(Container(name="c", image="i"),)))
+    client = FakeClient(job := Job(metadata=ObjectMeta(name="a", namespace="ns"), spec=JobSpec(template=pods)))
+    client.delete(job, options=options)
+    assert client.list(Job) == []
 
 
 def test_lists_select_by_namespace_labels_and_indexed_fields() -> None:

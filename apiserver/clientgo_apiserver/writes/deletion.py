@@ -234,16 +234,28 @@ async def _mark(state: State, resource: Resource, obj: Object, options: ParsedDe
             return obj, True
         obj = {**await current(resource, obj), "metadata": _with_grace(state, obj, options.grace)}
         meta = obj["metadata"]
-    finalizers = meta.get("finalizers", [])
-    if options.propagation:  # the policy sets the finalizers of the garbage collector, others stay
-        finalizer = _POLICIES[options.propagation]
-        finalizers = [*(name for name in finalizers if name not in _GC_FINALIZERS), *([finalizer] if finalizer else [])]
+    default = "" if state.options.bare else strategy.propagation  # a bare server has no garbage collector
+    finalizers = _finalizers(default, meta.get("finalizers", []), options.propagation)
     if not finalizers:
         return obj, bool(meta.get("deletionGracePeriodSeconds"))
     if "deletionTimestamp" in meta and finalizers == meta.get("finalizers"):
         return obj, True
     marked = meta if "deletionTimestamp" in meta else mark_deleted(meta, state.clock)
     return {**await current(resource, obj), "metadata": {**marked, "finalizers": finalizers}}, True
+
+
+def _finalizers(default: str, finalizers: list[str], propagation: str) -> list[str]:
+    """Return the finalizers of a deleted object, with the one of the garbage collector that its policy needs.
+
+    Without a policy the collector's finalizer that the object already has decides, and else the default of its kind.
+    Without a default no object waits for the collector.
+    """
+    collector = [name for name in finalizers if name in _GC_FINALIZERS]
+    if default and not propagation and collector:
+        return finalizers
+    policy = default and (propagation or default)
+    others = [name for name in finalizers if name not in _GC_FINALIZERS]
+    return [*others, *filter(None, [_POLICIES.get(policy, "")])]
 
 
 def _with_grace(state: State, pod: Object, grace_seconds: int | None) -> Object:

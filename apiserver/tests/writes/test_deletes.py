@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, foo, names
@@ -44,6 +46,45 @@ def test_propagation_policy_leaves_the_collector_its_finalizer(kube: Kube, polic
     kube.ok("POST", FOOS, held())
     marked = kube.ok("DELETE", f"{FOOS}/a?propagationPolicy={policy}")
     assert marked["metadata"]["finalizers"] == ["example.com/hold", finalizer]
+
+
+_POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+_CONTROLLED = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+_JOB = ("/apis/batch/v1/namespaces/default/jobs", {"spec": {"suspend": True, "template": _POD}})
+_CONTROLLER = (
+    "/api/v1/namespaces/default/replicationcontrollers",
+    {"spec": {"replicas": 0, "selector": {"a": "b"}, "template": _CONTROLLED}},
+)
+_MAP: tuple[str, dict[str, Any]] = (CONFIG_MAPS, {})
+_EVENT = ("/api/v1/namespaces/default/events", {"involvedObject": {"namespace": "default"}})
+
+
+@pytest.mark.parametrize(
+    ("kind", "finalizers", "query", "expected"),
+    [
+        # As on kube-apiserver 1.36.2.
+        (_JOB, [], "", ["orphan"]),
+        (_JOB, [], "orphanDependents=false", []),
+        (_JOB, [], "propagationPolicy=Background", []),
+        (_JOB, ["foregroundDeletion"], "", ["foregroundDeletion"]),
+        (_JOB, ["a.b/c"], "", ["a.b/c", "orphan"]),
+        (_CONTROLLER, [], "", ["orphan"]),
+        (_CONTROLLER, ["a.b/c", "orphan"], "propagationPolicy=Foreground", ["a.b/c", "foregroundDeletion"]),
+        (_MAP, [], "", []),
+        (_MAP, [], "orphanDependents=true", ["orphan"]),
+        (_MAP, ["orphan"], "", ["orphan"]),
+        (_EVENT, [], "propagationPolicy=Orphan", []),
+        (_EVENT, ["orphan"], "", []),
+        (_EVENT, ["a.b/c", "orphan"], "propagationPolicy=Foreground", ["a.b/c"]),
+    ],
+)
+def test_finalizer_of_the_collector_depends_on_the_policy_and_the_kind(
+    kube: Kube, kind: tuple[str, dict[str, Any]], finalizers: list[str], query: str, expected: list[str]
+) -> None:
+    url, obj = kind
+    kube.ok("POST", url, {**obj, "metadata": {"name": "a", "finalizers": finalizers}})
+    deleted = kube.ok("DELETE", f"{url}/a?{query}")
+    assert deleted.get("metadata", {}).get("finalizers", []) == expected
 
 
 def test_dry_run_deletes_nothing(kube: Kube) -> None:

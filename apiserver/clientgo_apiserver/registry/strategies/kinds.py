@@ -98,7 +98,19 @@ class _DeploymentStrategy(Strategy):
         return obj["spec"], obj["metadata"].get("annotations")
 
 
-class _JobStrategy(Strategy):
+class _OrphaningStrategy(Strategy):
+    """Strategy of replication controllers."""
+
+    propagation = "Orphan"
+
+
+class _EventStrategy(Strategy):
+    """Strategy of events, which own nothing."""
+
+    propagation = ""
+
+
+class _JobStrategy(_OrphaningStrategy):
     """Strategy of Jobs."""
 
     def prepare_for_create(self, _: Write, new: Object) -> Object:
@@ -203,6 +215,8 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("", "pods", "resize"): ResizeStrategy(),
     ("", "serviceaccounts", ""): _ServiceAccountStrategy(),
     ("", "services", ""): ServiceStrategy(),
+    ("", "replicationcontrollers", ""): _OrphaningStrategy(),
+    ("", "events", ""): _EventStrategy(),
     ("apiextensions.k8s.io", "customresourcedefinitions", ""): _DefinitionStrategy(),
     ("apiregistration.k8s.io", "apiservices", ""): _APIServiceStrategy(),
     ("apps", "deployments", ""): _DeploymentStrategy(),

@@ -30,6 +30,8 @@ class Strategy:
 
     graceful = False
     """True if deletions may have a grace period."""
+    propagation = "Background"
+    """Propagation policy of deletions without one (DefaultGarbageCollectionPolicy); "" for kinds that own nothing."""
 
     def ignored_fields(self, resource: Resource) -> tuple[FieldPath, ...]:
         """Return the paths that `reset_fields` resets: field management ignores them (GetResetFields)."""
