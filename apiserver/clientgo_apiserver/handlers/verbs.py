@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
 from clientgo_apiserver.admission.chain import admit_review
-from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.resources import SCALE, Object, Resource
 from clientgo_apiserver.api.status import not_acceptable
 from clientgo_apiserver.auth import serviceaccounts
 from clientgo_apiserver.handlers import podactions, reviews
@@ -46,7 +46,7 @@ _TOKEN = Resource(
 )
 _DELETION_PAGE = 10_000
 """Objects that a real server deletes from one page of a list."""
-_WITHOUT_TABLE = ("approval", "ephemeralcontainers", "resize")
+_WITHOUT_TABLE = frozenset(("approval", "binding", "ephemeralcontainers", "eviction", "finalize", "resize", "token"))
 
 
 class RequestInfo(NamedTuple):
@@ -59,8 +59,10 @@ class RequestInfo(NamedTuple):
     verb: str
 
 
-def _form(request: HTTPRequest) -> Form:
-    return negotiate(request.headers.get("accept", ""))
+def _form(route: RequestInfo, request: HTTPRequest) -> Form:
+    """Return the form of the response; subresources and kinds that are not stored have no tables (406)."""
+    has_table = route.subresource not in _WITHOUT_TABLE and route.resource.storage not in _NOT_STORED
+    return negotiate(request.headers.get("accept", ""), tables=has_table)
 
 
 def _write(state: State, request: HTTPRequest, route: RequestInfo, options: str) -> Write:
@@ -69,11 +71,11 @@ def _write(state: State, request: HTTPRequest, route: RequestInfo, options: str)
 
 async def _one(route: RequestInfo, request: HTTPRequest, obj: Object, status: int) -> HTTPResponse:
     include = request.query.get("includeObject") or "Metadata"
-    return await run_step(request, 0, _rendered, route.resource, obj, _form(request), include, status)
+    return await run_step(request, 0, _rendered, route.resource, obj, _form(route, request), include, status)
 
 
 def _rendered(resource: Resource, obj: Object, form: Form, include: str, status: int) -> HTTPResponse:
-    return json_response(render(resource, obj, form, include), status)
+    return json_response(obj if obj["kind"] == "Status" else render(resource, obj, form, include), status)
 
 
 async def _written(
@@ -83,7 +85,7 @@ async def _written(
     status, resource = 201 if created else 200, route.resource
     entry = state.store.entry(resource.storage, *name_of(obj))
     if entry is not None and entry.content is obj:
-        if _form(request).plain:
+        if _form(route, request).plain:
             return HTTPResponse(status, entry.raw, content=obj)  # it is encoded already
         obj = entry.object
     return await _one(route, request, obj, status)
@@ -94,8 +96,7 @@ async def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRe
     entry = shown_entry(route.resource, entry)
     if route.resource.converter is not None:
         (entry,) = await served(route.resource, [entry])
-    # These have no table on a real server, either.
-    if _form(request).plain or route.subresource in _WITHOUT_TABLE:
+    if _form(route, request).plain:
         return HTTPResponse(200, entry.raw)
     return await _one(route, request, entry.object, 200)
 
@@ -103,16 +104,16 @@ async def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRe
 async def _list(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     check_list_options(request.query, watch=False)
     selection = _selection(route, request)
-    return await list_objects(state, (route.resource, route.namespace), request, selection, _form(request))
+    return await list_objects(state, (route.resource, route.namespace), request, selection, _form(route, request))
 
 
 async def _watch(state: State, route: RequestInfo, request: HTTPRequest) -> Stream:
-    if _form(request).yaml:
+    if _form(route, request).yaml:
         raise not_acceptable(STREAMED)
     check_list_options(request.query, watch=True)
     target = (route.resource, route.namespace)
     kind = WatchServer if route.resource.converter is None else ConvertingWatch
-    return kind(state, target, request.query, _selection(route, request), _form(request))
+    return kind(state, target, request.query, _selection(route, request), _form(route, request))
 
 
 def _selection(route: RequestInfo, request: HTTPRequest) -> SelectionPredicate:
@@ -137,7 +138,7 @@ async def _review(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
     obj = await admit_review(state, write, await run_step(request, 0, _read_review, write))
     kind, namespace = route.resource.kind, route.namespace
     reviewed = await run_step(request, 0, reviews.review, state, kind, obj, request.user, namespace)
-    return json_response(reviewed, 201)
+    return await _one(route, request, reviewed, 201)
 
 
 def _read_review(write: Write) -> Object:
@@ -165,13 +166,15 @@ async def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTP
 
 
 async def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    shown = route._replace(resource=SCALE)
     if route.verb == "get":
-        return json_response(await read_scale(state, route.resource, route.namespace, route.name))
+        scale = await read_scale(state, route.resource, route.namespace, route.name)
+        return await _one(shown, request, scale, 200)
     patching, content_type = route.verb == "patch", request.headers.get("content-type", "")
     if patching:
         check_patch_type(route.resource, content_type, scale=True)
     write = _write(state, request, route, "PatchOptions" if patching else "UpdateOptions")
-    return json_response(await write_scale(state, write, request.body, content_type, patch=patching))
+    return await _one(shown, request, await write_scale(state, write, request.body, content_type, patch=patching), 200)
 
 
 async def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
@@ -181,13 +184,14 @@ async def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTP
     )
     token_request = read_object(request.body, content_type, _TOKEN) if request.body.strip() else {}
     check_types(_write(state, request, route, "CreateOptions"), _TOKEN, token_request)
-    return json_response(serviceaccounts.request_token(state, route.namespace, account, token_request), 201)
+    issued = serviceaccounts.request_token(state, route.namespace, account, token_request)
+    return await _one(route, request, issued, 201)
 
 
 async def _act(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     act = podactions.evict if route.subresource == "eviction" else podactions.bind
     write = _write(state, request, route, "CreateOptions")
-    return json_response(await act(state, write, request.headers.get("content-type", "")), 201)
+    return await _one(route, request, await act(state, write, request.headers.get("content-type", "")), 201)
 
 
 async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Upgrade:
@@ -211,7 +215,7 @@ async def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
     write = _write(state, request, route, "DeleteOptions")
     _warn_of_orphans(route, request, options)
     result = await delete(state, write, options)
-    return json_response(result) if result["kind"] == "Status" else await _one(route, request, result, 200)
+    return await _one(route, request, result, 200)
 
 
 def _warn_of_orphans(route: RequestInfo, request: HTTPRequest, options: ParsedDeleteOptions) -> None:
@@ -226,7 +230,7 @@ async def _deletecollection(state: State, route: RequestInfo, request: HTTPReque
     page = read_page(state, request.query, least=_DELETION_PAGE)
     selected, meta = select_page(state, (route.resource, route.namespace), page, selection)
     deleted = await delete_collection(state, _write(state, request, route, "DeleteOptions"), selected, options)
-    return await list_response(request, route.resource, deleted, meta, _form(request))
+    return await list_response(request, route.resource, deleted, meta, _form(route, request))
 
 
 Handler = Callable[[State, RequestInfo, HTTPRequest], Coroutine[Any, Any, HTTPResponse | Stream | Upgrade]]
@@ -257,5 +261,7 @@ _VERBS: dict[str, Handler] = {
 
 
 async def handle(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream | Upgrade:
-    """Answer a routed request."""
+    """Answer a routed request (406 before anything is written)."""
+    if route.subresource not in CONNECTED:
+        _form(route, request)
     return await _SUBRESOURCES.get(route.subresource, _VERBS[route.verb])(state, route, request)

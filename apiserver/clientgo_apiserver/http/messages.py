@@ -245,8 +245,11 @@ PLAIN = Form()
 
 
 @lru_cache(maxsize=256)
-def negotiate(accept: str) -> Form:
-    """Return the form of the response: the first acceptable entry of the Accept header, as on a real server (406)."""
+def negotiate(accept: str, *, tables: bool = True) -> Form:
+    """Return the form of the response: the first acceptable entry of the Accept header, as on a real server (406).
+
+    Without `tables` an entry for a table is not acceptable.
+    """
     if not accept:
         return PLAIN
     for entry in accept.split(","):
@@ -258,7 +261,8 @@ def negotiate(accept: str) -> Form:
         kind, indented = params.get("as", ""), params.get("pretty") == "1"
         if not kind:
             return Form(yaml=yaml, indented=indented)
-        if params.get("g") == "meta.k8s.io" and kind in _FORMS and params.get("v") in _FORM_VERSIONS:
+        is_known = params.get("g") == "meta.k8s.io" and kind in _FORMS and params.get("v") in _FORM_VERSIONS
+        if is_known and (tables or kind != "Table"):
             return Form(kind, params["v"], yaml, indented)
     raise not_acceptable(PRODUCED)
 

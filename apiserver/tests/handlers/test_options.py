@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import CONFIG_MAPS, MERGE, Kube
+from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, Kube, deployment
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -99,6 +99,33 @@ def test_unavailable_forms_are_not_acceptable(kube: Kube, path: str, accept: str
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
     response = kube.send("GET", path, accept=accept)
     assert (response.status, reason in response.json()["message"]) == (406, True)
+
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+REVIEW = {"spec": {"user": "u", "nonResourceAttributes": {"path": "/", "verb": "get"}}}
+
+
+@pytest.mark.parametrize("form", ["Table;v=v9;g=meta.k8s.io", "Other;v=v1;g=meta.k8s.io"])
+def test_nothing_is_stored_for_a_client_that_accepts_no_response(kube: Kube, form: str) -> None:
+    response = kube.send("POST", CONFIG_MAPS, {"metadata": {"name": "a"}}, accept=f"application/json;as={form}")
+    assert response.status == 406
+    kube.refused(404, "GET", f"{CONFIG_MAPS}/a")
+
+
+def test_reviews_have_no_table(kube: Kube) -> None:
+    assert kube.send("POST", ACCESS_REVIEWS, REVIEW, accept=TABLE).status == 406
+    response = kube.send("POST", ACCESS_REVIEWS, REVIEW, accept=f"{TABLE}, application/json")
+    assert response.json()["kind"] == "SubjectAccessReview"
+    assert kube.send("POST", ACCESS_REVIEWS, REVIEW, accept=PARTIAL).json()["kind"] == "PartialObjectMetadata"
+
+
+def test_scale_has_a_table(kube: Kube) -> None:
+    kube.ok("POST", DEPLOYMENTS, deployment("a", 2))
+    table = kube.send("GET", f"{DEPLOYMENTS}/a/scale", accept=TABLE).json()
+    assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Desired", "Available", "Age"]
+    assert table["rows"][0]["cells"][:2] == ["a", 2]
 
 
 @pytest.mark.parametrize(
