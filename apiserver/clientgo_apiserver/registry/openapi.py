@@ -14,7 +14,7 @@ import msgspec
 
 from clientgo.meta.schema.descriptions import descriptions_of
 from clientgo_apiserver.api.resources import Registry, Resource
-from clientgo_apiserver.crds.embedded import EMBEDDED, has_embedded
+from clientgo_apiserver.crds.embedded import EMBEDDED
 from clientgo_apiserver.gotypes.table import FILE
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.registry.openapi_paths import (
@@ -25,7 +25,7 @@ from clientgo_apiserver.registry.openapi_paths import (
 )
 from clientgo_apiserver.registry.openapi_protobuf import to_protobuf
 from clientgo_apiserver.registry.openapi_v2 import v2_document
-from clientgo_apiserver.registry.schemas import META, described_field, schemas_for
+from clientgo_apiserver.registry.schemas import META, described_field, reference, schemas_for
 from clientgo_apiserver.releases.release import cached_by_release, current
 
 Json = dict[str, Any]
@@ -33,6 +33,7 @@ Json = dict[str, Any]
 V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """Content type of OpenAPI v2 in protobuf. kubectl requests it with `v2@v1.0`, which is not a valid media type."""
 
+_MORE = "More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
 _CUSTOM = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
 _TOKEN = {"type": "apiKey", "description": "bearer token", "name": "authorization", "in": "header"}
 _WITHOUT_RESOURCES = (".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version")
@@ -168,11 +169,11 @@ def make_document(resources: list[Resource]) -> Json:
 
 def _custom_schemas(resource: Resource) -> dict[str, Json]:
     item = custom_definition_name(resource.group, resource.version, resource.kind)
-    schema = dict(_with_embedded(resource.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
+    schema = dict(_completed(resource.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
     schema["properties"] = {
         **_type_meta(),
         **schema.get("properties", {}),
-        "metadata": described_field(f"{META}.ObjectMeta"),
+        "metadata": _metadata(),
     }
     listed = {
         "description": f"{resource.list_kind} is a list of {resource.kind}",
@@ -180,8 +181,8 @@ def _custom_schemas(resource: Resource) -> dict[str, Json]:
         "required": ["items"],
         "properties": {
             **_type_meta(),
-            "items": {"type": "array", "items": {"$ref": f"#/components/schemas/{item}"}},
-            "metadata": described_field(f"{META}.ListMeta"),
+            "items": {"type": "array", "items": reference(item), "description": f"List of {resource.plural}. {_MORE}"},
+            "metadata": described_field(f"{META}.ListMeta", f"Standard list metadata. {_MORE}#types-kinds"),
         },
     }
     list_name = custom_definition_name(resource.group, resource.version, resource.list_kind)
@@ -191,17 +192,17 @@ def _custom_schemas(resource: Resource) -> dict[str, Json]:
     }
 
 
-def _with_embedded(schema: Json) -> Json:
-    """Return a schema whose embedded resources have the fields of any object."""
-    if not has_embedded(schema):
-        return schema
+def _completed(schema: Json) -> Json:
+    """Return a schema whose embedded resources have the fields of any object, and its numbers or texts both types."""
     complete = dict(schema)
+    if schema.get("x-kubernetes-int-or-string") and schema.keys().isdisjoint(("anyOf", "allOf")):
+        complete["anyOf"] = [{"type": "integer"}, {"type": "string"}]
     for member in ("additionalProperties", "items"):
         if isinstance(schema.get(member), dict):
-            complete[member] = _with_embedded(schema[member])
-    properties = {name: _with_embedded(below) for name, below in (schema.get("properties") or {}).items()}
+            complete[member] = _completed(schema[member])
+    properties = {name: _completed(below) for name, below in (schema.get("properties") or {}).items()}
     if schema.get(EMBEDDED):
-        properties |= {**_type_meta(), "metadata": described_field(f"{META}.ObjectMeta")}
+        properties |= {**_type_meta(), "metadata": _metadata()}
         complete["required"] = [*dict.fromkeys([*(schema.get("required") or ()), "kind", "apiVersion"])]
     return {**complete, "properties": properties} if properties else complete
 
@@ -210,6 +211,10 @@ def _type_meta() -> Json:
     """Return the fields apiVersion and kind, described as those of any built-in kind."""
     described = descriptions_of(f"{META}.Status").fields
     return {name: {"description": described.get(name, ""), "type": "string"} for name in ("apiVersion", "kind")}
+
+
+def _metadata() -> Json:
+    return described_field(f"{META}.ObjectMeta", f"Standard object's metadata. {_MORE}#metadata")
 
 
 def _with_kind(schema: Json, resource: Resource, kind: str) -> Json:

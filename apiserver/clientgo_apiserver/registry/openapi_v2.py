@@ -9,9 +9,13 @@ from typing import Any
 
 import msgspec
 
+from clientgo_apiserver.crds.embedded import EMBEDDED
+
 Json = dict[str, Any]
 
 _LEFT_OUT = ("allOf", "anyOf", "oneOf", "not", "default", "nullable", "properties")
+_PRESERVE = "x-kubernetes-preserve-unknown-fields"
+_KINDS = "x-kubernetes-group-version-kind"
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 
 
@@ -66,7 +70,8 @@ def _response(response: Json) -> Json:
 def _as_v2(schema: Any) -> Any:
     """Return a schema of OpenAPI v3 as one of v2: without defaults, unions, and `allOf` around references.
 
-    kubectl cannot read the members of values that may be null or have unknown fields, so these have none.
+    kubectl cannot read the type and members of values that may be null or have unknown fields, so these have none. It
+    needs the type of a kind, which has nothing else then.
     """
     if not isinstance(schema, dict):
         return schema
@@ -78,8 +83,15 @@ def _as_v2(schema: Any) -> Any:
     (reference,) = schema["allOf"] if len(schema.get("allOf", ())) == 1 else ({},)
     if "$ref" in reference:
         return {**members, **reference}
-    nullable = schema.get("nullable") is True
-    if nullable or schema.get("x-kubernetes-preserve-unknown-fields") is True:
-        unread = ("items", "properties", "type") if nullable else ("items", "properties")
-        return {name: value for name, value in members.items() if name not in unread}
+    if schema.get("nullable") is True:
+        return _without(members, "items", "properties", "type")
+    if schema.get(_PRESERVE) is True:
+        if _KINDS in schema:
+            return {"type": "object", _KINDS: schema[_KINDS]}
+        embedded = ("required",) if schema.get(EMBEDDED) else ()
+        return _without(members, "items", "properties", "type", *embedded)
     return members
+
+
+def _without(schema: Json, *names: str) -> Json:
+    return {name: value for name, value in schema.items() if name not in names}

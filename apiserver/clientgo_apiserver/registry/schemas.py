@@ -35,9 +35,9 @@ def definition_of(group: str, version: str, kind: str) -> str:
     return _tables().kinds[group, version, kind]
 
 
-def described_field(definition: str) -> Json:
-    """Return the schema of a field of a built-in type, with the type's description."""
-    return _with_description(reference(definition), "")
+def described_field(definition: str, description: str = "") -> Json:
+    """Return the schema of a field of a built-in type, by default with the type's description."""
+    return _with_description(reference(definition), description)
 
 
 def schemas_for(document: Any, group: str, *, defined: Container[str] = ()) -> dict[str, Json]:

@@ -129,8 +129,10 @@ def test_custom_kind_is_described_by_its_definition(openapi: OpenAPI) -> None:
     assert schema["x-kubernetes-group-version-kind"] == [{"group": GROUP, "kind": "Foo", "version": "v1"}]
     assert follow(document, schema, "spec", "replicas") == {"type": "integer", "description": "How many."}
     assert "ownerReferences" in follow(document, schema, "metadata")["properties"]
+    assert schema["properties"]["metadata"]["description"].startswith("Standard object's metadata.")
     assert schema["properties"]["apiVersion"]["type"] == "string"
     listed = document["components"]["schemas"]["io.k8s.samplecontroller.v1.FooList"]
+    assert listed["properties"]["items"]["description"].startswith("List of foos.")
     assert follow(document, listed, "items", "*") == schema
 
 
@@ -266,7 +268,11 @@ def test_old_kubectl_finds_that_patches_can_be_dry_runs(openapi: OpenAPI, path: 
         ({"type": "array", "items": {"type": "string", "nullable": True}}, {"type": "array", "items": {}}),
         (
             {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {"a": {}}},
-            {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+            {"x-kubernetes-preserve-unknown-fields": True},
+        ),
+        (
+            {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-group-version-kind": []},
+            {"type": "object", "x-kubernetes-group-version-kind": []},
         ),
     ],
 )
