@@ -4,6 +4,8 @@ import re
 from decimal import Decimal
 from typing import Any
 
+from clientgo.internal.patterns import lazy_pattern
+
 _FIRST_EXPONENT = 1e21  # the first float that Go's JSON writes with an exponent
 _EXACT = 2.0**53  # below it the shortest digits of a whole float are all its digits
 _TYPES = (
@@ -14,8 +16,8 @@ _TYPES = (
     (int, "int64"),
     (float, "float64"),
 )
-_DURATION = re.compile(r"[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+|0)", re.ASCII)
-_UNIT = re.compile("(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
+_DURATION = lazy_pattern(r"[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+|0)", re.ASCII)
+_UNIT = lazy_pattern("(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

@@ -21,6 +21,7 @@ import msgspec
 
 from clientgo.errors import Restorable
 from clientgo.internal.callbacks import text_of
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.classes.check import has_fields
 from clientgo.meta.classes.hints import camel
 from clientgo.meta.classes.wire import to_wire, wire_type
@@ -56,7 +57,7 @@ _encode = _ENCODER.encode
 _encode_sorted = msgspec.json.Encoder(order="sorted", enc_hook=encode_hook).encode
 _decode = msgspec.json.Decoder().decode
 
-_FLOAT = re.compile(rb"\d[.e]")
+_FLOAT = lazy_pattern(rb"\d[.e]")
 """What every encoded float contains, and rarely a string."""
 
 _ABSENT: Any = object()

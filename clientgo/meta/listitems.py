@@ -6,13 +6,13 @@
 Each item is then decoded alone, so that one that is invalid or nested too deep does not hide the others.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.objects import ListMeta
 from clientgo.meta.shallow_json import elements, members, only
 
@@ -26,7 +26,7 @@ _TABLE_VERSIONS = ("meta.k8s.io/v1", "meta.k8s.io/v1beta1")
 _HEAD = ("apiVersion", "kind", "metadata")
 _TEXT = rb'"[^"\\{}]*+"'
 # As Go encodes a list of built-in objects, or of custom ones: their list's kind and metadata follow the items.
-_START = re.compile(
+_START = lazy_pattern(
     rb'(\{(?:"kind":%b,"apiVersion":%b,"metadata":\{[^{}]*+\}|"apiVersion":%b),"items":\[)'
     rb'(\{(?:"apiVersion":%b,"kind":%b,)?"metadata":\{)' % (_TEXT, _TEXT, _TEXT, _TEXT, _TEXT)
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar, ge
 
 import msgspec
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.readonly import EMPTY_MAP as EMPTY_MAP
 from clientgo.meta.readonly import protect
 
@@ -133,7 +134,7 @@ class UnknownTime(MicroTime):
 
 
 _YEAR_DIGITS = 4
-_TIME = re.compile(r"([+-]?\d+)(-\d\d-\d\d[Tt ]\d\d:\d\d:)(\d\d)(?:[.,]\d+)?([Zz]|[+-]\d\d:?\d\d|)", re.ASCII)
+_TIME = lazy_pattern(r"([+-]?\d+)(-\d\d-\d\d[Tt ]\d\d:\d\d:)(\d\d)(?:[.,]\d+)?([Zz]|[+-]\d\d:?\d\d|)", re.ASCII)
 
 
 class UnknownValue(str):

@@ -4,7 +4,6 @@ A sum has the notation of its first non-zero part; formatting uses the largest s
 JSON a quantity may also be a number (`cpu: 2`), which the built-in types hold as the string that the server stores.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import reduce
@@ -12,10 +11,11 @@ from math import ceil
 from typing import Any, get_args
 
 from clientgo.errors import Restorable
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta import constraints
 
-_FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?((?:(?:[eEinumkKMGTP]+[-+]?|[-+])[0-9]*)?)")
-_EXPONENT = re.compile("[eE][+-]?[0-9]+")
+_FORM = lazy_pattern(r"([+-]?)([0-9]*)(?:\.([0-9]*))?((?:(?:[eEinumkKMGTP]+[-+]?|[-+])[0-9]*)?)")
+_EXPONENT = lazy_pattern("[eE][+-]?[0-9]+")
 _SCALES = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _SUFFIXES = {scale: suffix for suffix, scale in _SCALES.items()}
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")

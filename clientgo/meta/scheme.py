@@ -5,12 +5,12 @@ recorder need nothing else about a kind, whether its class is a user's dataclass
 are Structs because every program loads them: creating a dataclass takes ten times as long.
 """
 
-import re
 from typing import Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 
 C = TypeVar("C", bound=type)
@@ -223,7 +223,7 @@ def plural_of(singular: str) -> str:
     return singular + "s"
 
 
-_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d*))?")
+_VERSION = lazy_pattern(r"v(\d+)(?:(alpha|beta)(\d*))?")
 
 
 def version_priority(version: str) -> tuple[int, int, int, str]:

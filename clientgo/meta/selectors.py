@@ -12,12 +12,13 @@ from typing import Any, Protocol
 import msgspec
 
 from clientgo.errors import Restorable
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.jsonvalues import canonical
 
-_TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|>|<|[^\s=!,()<>]+)")
-_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z")
-_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
-_INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
+_TOKEN = lazy_pattern(r"\s*(==|!=|=|!|,|\(|\)|>|<|[^\s=!,()<>]+)")
+_NAME = lazy_pattern(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z")
+_PREFIX = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
+_INTEGER = lazy_pattern(r"([+-]?)0*([0-9]{1,19})")
 _OPERATORS = {"=": "=", "==": "=", "!=": "!=", ">": ">", "<": "<"}
 _SPECIAL = frozenset(("==", "!=", "=", "!", ",", "(", ")", ">", "<", ""))
 
@@ -308,10 +309,10 @@ class _Parser:
         return SelectorError(self._text, reason)
 
 
-_UNSAFE = re.compile(r"[\\,=]")
-_PARTS = re.compile(r"(?:[^\\,]|\\.|\\\Z)++", re.DOTALL)
-_ESCAPED = re.compile(r"\\([\\,=])|([\\,=].?)", re.DOTALL)
-_TERM = re.compile("(.*?)(!=|==|=)(.*)", re.DOTALL)
+_UNSAFE = lazy_pattern(r"[\\,=]")
+_PARTS = lazy_pattern(r"(?:[^\\,]|\\.|\\\Z)++", re.DOTALL)
+_ESCAPED = lazy_pattern(r"\\([\\,=])|([\\,=].?)", re.DOTALL)
+_TERM = lazy_pattern("(.*?)(!=|==|=)(.*)", re.DOTALL)
 
 
 class FieldTerm(msgspec.Struct, frozen=True):

@@ -11,26 +11,24 @@ Reading the TypeMeta of a body costs a fifth of a microsecond, because servers w
 """
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 
 from clientgo.errors import InvalidResponse, api_error, decode_status
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.shallow_json import members
 
 Body = bytes | msgspec.Raw
 
 
-def _no_match(_: Body) -> None:
-    return None
-
-
 _TEXT = rb'\s*+:\s*+"([^"\\]*+)"'
-_HEAD = re.compile(
+_HEAD = lazy_pattern(
     rb'\s*+\{\s*+(?:"kind"%b\s*+,\s*+"apiVersion"%b|"apiVersion"%b\s*+,\s*+"kind"%b)' % (_TEXT, _TEXT, _TEXT, _TEXT)
-).match
+)
+
+_NO_HEAD = lazy_pattern(rb"(?!)")
 
 _SHOWN = 80
 _SHOWN_KEYS = 5
@@ -50,8 +48,8 @@ class TypeMeta(NamedTuple):
 class AcceptedKinds(msgspec.Struct, frozen=True):
     """The kinds of a response: `kinds`, and any kind of the `groups`; with `success`, a Status Success as well.
 
-    `text` describes them in messages. Without kinds and groups, any text is accepted. `has_head` returns a match for
-    most objects of the kinds by their first bytes, in a third of the time of a check.
+    `text` describes them in messages. Without kinds and groups, any text is accepted. `usual_head` matches the
+    first bytes of most objects of the kinds, in a third of the time of a check.
     """
 
     text: str = ""
@@ -59,17 +57,17 @@ class AcceptedKinds(msgspec.Struct, frozen=True):
     groups: frozenset[str] = frozenset()
     any_group: bool = False
     success: bool = False
-    has_head: Callable[[Body], object] = _no_match
+    usual_head: re.Pattern[bytes] = _NO_HEAD
 
 
-_HAS_OTHER_HEAD = re.compile(
+_OTHER_HEAD = lazy_pattern(
     rb'\{(?:"kind":%b,"apiVersion":"[^"\\]*+"|"apiVersion":"[^"\\]*+","kind":%b)' % ((rb'"(?!Status")[^"\\]++"',) * 2)
-).match
+)
 
-ANY_RESPONSE = AcceptedKinds(success=True, has_head=_HAS_OTHER_HEAD)
+ANY_RESPONSE = AcceptedKinds(success=True, usual_head=_OTHER_HEAD)
 """Any content except a failure Status."""
 
-ANY_OBJECT = AcceptedKinds("an object or a Status", any_group=True, success=True, has_head=_HAS_OTHER_HEAD)
+ANY_OBJECT = AcceptedKinds("an object or a Status", any_group=True, success=True, usual_head=_OTHER_HEAD)
 """An object of any kind, or a Status Success."""
 
 
@@ -77,8 +75,8 @@ def accepted_kinds(*kinds: TypeMeta, success: bool = False) -> AcceptedKinds:
     """Return the set of these kinds; an object without an apiVersion is accepted by its kind alone."""
     texts = [*map(_with_article, kinds), *(["a Status"] if success else [])]
     without_group = (TypeMeta(None, kind) for _, kind in kinds)
-    has_head = re.compile(rb"\{(?:%b)" % b"|".join(map(_head_of, kinds))).match if kinds else _no_match
-    return AcceptedKinds(" or ".join(texts), frozenset((*kinds, *without_group)), success=success, has_head=has_head)
+    head = lazy_pattern(rb"\{(?:%b)" % b"|".join(map(_head_of, kinds))) if kinds else _NO_HEAD
+    return AcceptedKinds(" or ".join(texts), frozenset((*kinds, *without_group)), success=success, usual_head=head)
 
 
 def _head_of(kind: TypeMeta) -> bytes:
@@ -97,7 +95,7 @@ def check_response(body: Body, accepted: AcceptedKinds, server: str = "") -> boo
         ApiError: it is a Status other than Success.
         InvalidResponse: it is of no accepted kind.
     """
-    if accepted.has_head(body) is not None:
+    if accepted.usual_head.match(body) is not None:
         return False
     received = type_meta(body)
     if received in accepted.kinds:
@@ -121,7 +119,7 @@ def invalid_response(expected: str, received: str, server: str) -> InvalidRespon
 
 def type_meta(body: Body) -> TypeMeta | None:
     """Return the TypeMeta of a JSON object; None if `body` is not a JSON object."""
-    head = _HEAD(body)
+    head = _HEAD.match(body)
     return _type_meta_in(head[0]) if head is not None else _type_meta_of(body)
 
 
@@ -130,7 +128,7 @@ def other_kind(item: Body, accepted: AcceptedKinds) -> TypeMeta | None:
 
     Items of built-in kinds have no kind, those of custom resources have one.
     """
-    if accepted.has_head(item) is not None or not _has_kind(item):
+    if accepted.usual_head.match(item) is not None or not _has_kind(item):
         return None
     received = type_meta(item)
     return received if received is not None and received.kind and not is_accepted(received, accepted) else None

@@ -1,6 +1,5 @@
 """Construction of events: object references, names and timestamps."""
 
-import re
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -8,6 +7,7 @@ from typing import Any
 
 from clientgo.clock import Clock
 from clientgo.internal.forks import fork_safe
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.internal.uids import random_uuid
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
 from clientgo.meta.codec import replace
@@ -29,7 +29,7 @@ DEFAULT_NAMESPACE = "default"
 NANOSECONDS = 1_000_000_000
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
+_SUBDOMAIN = lazy_pattern(rf"{_LABEL}(\.{_LABEL})*\Z")
 _MAX_NAME = 253
 
 MAX_NOTE = 1024

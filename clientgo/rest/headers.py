@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from clientgo.errors import CallbackFailed, ConfigError
 from clientgo.internal.callbacks import run_callback
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.log import get_logger
 from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.connections.http1 import is_header_value
@@ -43,8 +44,8 @@ media_types_of = lru_cache(_KEPT)(MediaTypes)
 
 
 _ARCH = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64"}
-_WARNING = re.compile(r'(\d{3}) \S+ "((?:[^"\\]|\\.)*)"(?: "[^"]*")?')
-_ESCAPE = re.compile(r"\\(.)")
+_WARNING = lazy_pattern(r'(\d{3}) \S+ "((?:[^"\\]|\\.)*)"(?: "[^"]*")?')
+_ESCAPE = lazy_pattern(r"\\(.)")
 _REMEMBERED = 1000
 
 

@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, quote, urlencode, urljoin, urlsplit
 import msgspec
 
 from clientgo.errors import BadRequest
+from clientgo.internal.patterns import SURROGATE
 from clientgo.meta.objects import EMPTY_MAP, GroupVersionResource
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_:~-][A-Za-z0-9._:~-]*").fullmatch
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9._~-]*").fullmatch
-_SURROGATE = re.compile("[\ud800-\udfff]").search
 _NEEDS_NAME = frozenset({"get", "update", "patch", "apply", "delete", "connect"})
 _COLLECTIONS = 1024
 
@@ -268,7 +268,7 @@ def _check_segment(what: str, value: str) -> None:
     # The names that apimachinery's IsValidPathSegmentName rejects.
     if value in (".", "..") or "/" in value or "%" in value:
         raise BadRequest(f"invalid resource {what} {value!r}: may not be '.' or '..', nor contain '/' or '%'")
-    if _SURROGATE(value):
+    if SURROGATE.search(value):
         raise BadRequest(f"invalid resource {what} {value!r}: not valid Unicode")
 
 

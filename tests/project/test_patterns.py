@@ -62,7 +62,7 @@ class Source:
     def uses(self) -> Iterator[Use]:
         module = importlib.import_module(self._path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
         for call in self._calls():
-            method, location = call.func.attr, f"{self._path}:{call.lineno}"  # type: ignore[attr-defined]  # of _calls
+            method, location = _function(call), f"{self._path}:{call.lineno}"
             methods = self._methods(call) if method == "compile" else {method}
             for pattern in self._patterns(call, module):
                 yield Use(location, pattern if methods else None, frozenset(methods))
@@ -71,6 +71,8 @@ class Source:
         for node in ast.walk(self._tree):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=attr)) if attr in FLAGS_AT:
+                    yield node
+                case ast.Call(func=ast.Name(id="lazy_pattern")):
                     yield node
 
     def _patterns(self, call: ast.Call, module: ModuleType) -> Iterator[re.Pattern[Any] | None]:
@@ -81,7 +83,7 @@ class Source:
                 yield None
 
     def _compiled(self, call: ast.Call, values: dict[str, Any]) -> re.Pattern[Any]:
-        at = FLAGS_AT[call.func.attr]  # type: ignore[attr-defined]  # of _calls
+        at = FLAGS_AT[_function(call)]
         flags = [keyword.value for keyword in call.keywords if keyword.arg == "flags"] or call.args[at : at + 1]
         return re.compile(_value(call.args[0], values), *(_value(flag, values) for flag in flags))
 
@@ -117,6 +119,11 @@ class Source:
         return result & METHODS or (METHODS if names else set())
 
 
+def _function(call: ast.Call) -> str:
+    """Return the function of `re`; a lazy pattern is compiled too."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else "compile"
+
+
 def _evaluated(expressions: Mapping[str, ast.expr], values: dict[str, Any]) -> dict[str, Any]:
     return {name: _value(expression, values) for name, expression in expressions.items()}
 
@@ -131,7 +138,7 @@ def uses() -> list[Use]:
     return [
         use
         for path in sorted(path for folder in FOLDERS for path in folder.rglob("*.py"))
-        if GENERATED not in path.parents and "import re\n" in path.read_text(encoding="utf-8")
+        if GENERATED not in path.parents and re.search(r"import re\n|lazy_pattern\(", path.read_text(encoding="utf-8"))
         for use in Source(path).uses()
     ]
 

@@ -6,12 +6,12 @@ index counts from the end of a list; what stands before the first slash of a pat
 a list, and cannot be copied or moved.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
 import msgspec
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.jsonvalues import Json, same, same_text
 from clientgo.meta.patches import PatchError
 
@@ -21,7 +21,7 @@ MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
 """Total size as JSON of the values that a patch may copy (kube-apiserver's JSONPatchMaxCopyBytes)."""
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+_INTEGER = lazy_pattern(r"[+-]?[0-9]{1,18}")
 
 
 # `from` is a keyword, so the class cannot be written as one.

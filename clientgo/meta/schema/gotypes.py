@@ -38,13 +38,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-_TYPE = re.compile(r"^(\w+)(.*)((?:\n  .*)*)", re.MULTILINE)
-_BASE = re.compile(r"(?:\[\]|map\[\w+\])*\w+(?:\([^)]*\))?(?![^ ])")
+from clientgo.internal.patterns import lazy_pattern
+
+_TYPE = lazy_pattern(r"^(\w+)(.*)((?:\n  .*)*)", re.MULTILINE)
+_BASE = lazy_pattern(r"(?:\[\]|map\[\w+\])*\w+(?:\([^)]*\))?(?![^ ])")
 _DIGITS = frozenset("-0123456789")
 CORE, META = "v1", "meta.k8s.io/v1"
 """API versions whose types all others can name."""
 _MARKS = frozenset(("kind", "kinds", "list", "atomic", "private"))
-_RANGE = re.compile(r" (since|until)=1\.(\d+)")
+_RANGE = lazy_pattern(r" (since|until)=1\.(\d+)")
 NEWEST = 1_000
 """Minor version that is newer than every other one."""
 

@@ -6,10 +6,10 @@ texts. Unknown tags have no effect, and no tag creates anything but plain values
 
 import binascii
 import math
-import re
 from typing import Any
 
 from clientgo.internal.gotext import json_number
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.readonly import ReadOnlyDict
 
 _NO_TYPE: Any = object()
@@ -22,12 +22,12 @@ _WORDS: dict[str, Any] = {
     **_INFINITE,
 }
 _NUMERIC = frozenset("0123456789+-")
-_INTEGER = re.compile(
+_INTEGER = lazy_pattern(
     r"(?P<sign>[-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<binary>[01]+)|0[oO]?(?P<octal>[0-7]+)"
     r"|(?P<decimal>0|[1-9][0-9]*))|0b(?P<signed>[-+][01]+)"
 )
 _BASES = {"hex": 16, "binary": 2, "octal": 8, "decimal": 10, "signed": 2}
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_FLOAT = lazy_pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _DIGITS_OF_64_BITS = 64
 _TAG = "tag:yaml.org,2002:"
 _TYPES: ReadOnlyDict[str, tuple[type[Any], ...]] = ReadOnlyDict({
