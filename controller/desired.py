@@ -1,6 +1,6 @@
 """Desired state of a Foo: the Deployment that should exist, and the step that leads there. Pure functions."""
 
-from dataclasses import dataclass
+import msgspec
 
 from clientgo.kubernetes.types import apps_v1
 from clientgo.kubernetes.types.apps_v1 import Deployment
@@ -8,30 +8,26 @@ from clientgo.meta import ObjectMeta, is_controlled_by, new_controller_ref
 from controller.api.v1alpha1 import Foo
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(msgspec.Struct, frozen=True):
     """Step: create a missing Deployment."""
 
     deployment: Deployment
 
 
-@dataclass(frozen=True, slots=True)
-class Resize:
+class Resize(msgspec.Struct, frozen=True):
     """Step: change the number of replicas of the Deployment."""
 
     deployment: Deployment
     replicas: int
 
 
-@dataclass(frozen=True, slots=True)
-class Nothing:
+class Nothing(msgspec.Struct, frozen=True):
     """No step: the Deployment matches the Foo."""
 
     deployment: Deployment
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(msgspec.Struct, frozen=True):
     """No step possible: a Deployment of that name exists and the Foo does not control it."""
 
     name: str

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from clientgo.cache.distributor import Distributor, Overlay
@@ -53,7 +54,7 @@ class NamespaceSources(NamedTuple, Generic[T]):
 Sources = Mapping[str, ListerWatcher[T]] | NamespaceSources[T]
 
 
-class _Running(NamedTuple):
+class _Running(msgspec.Struct, frozen=True):
     """Reflector of one namespace, its own stop, and whether it has ended."""
 
     reflector: Reflector[Any]

@@ -63,7 +63,7 @@ class OwnStates(Generic[T]):
         _drop_expired(self._states, self._clock.now())
 
 
-class Tombstone(NamedTuple):
+class Tombstone(msgspec.Struct, frozen=True):
     """Deleted object; one that `shows_terminating` is hidden only in states without a deletionTimestamp."""
 
     expires: float

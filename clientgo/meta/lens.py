@@ -10,7 +10,9 @@ the part is an ordinary expression.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
+
+import msgspec
 
 from clientgo.meta.codec import replace
 
@@ -71,7 +73,7 @@ def change(obj: T, part: Callable[[T], V]) -> FieldChange[T, V]:
     return FieldChange(obj, selected._path)
 
 
-class _Step(NamedTuple):
+class _Step(msgspec.Struct, frozen=True):
     """Step from a value to a part of it."""
 
     key: Any

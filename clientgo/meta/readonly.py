@@ -276,25 +276,37 @@ _ABSTRACT = (Any, object, Iterable, Collection, Sequence, MutableSequence)
 
 def _may_be_mutable(hint: Any, below: list[type]) -> bool:
     """Report whether a field with this annotation may hold a map or list; add the classes in it to `below`."""
+    try:
+        is_mutable, classes = _content(hint)
+    except TypeError:  # not hashable, because of what an Annotated has
+        is_mutable, classes = _content.__wrapped__(hint)
+    below += classes
+    return is_mutable
+
+
+@functools.lru_cache(maxsize=1024)
+def _content(hint: Any) -> tuple[bool, list[type]]:
+    """Return whether a field with this annotation may hold a map or list, and the classes in it."""
+    below: list[type] = []
     if isinstance(hint, type):
         if hint in _SIMPLE:
-            return False
+            return False, below
         if _has_fields(hint):
-            below.append(hint)
-            return False
-        return hint in _ABSTRACT or issubclass(hint, list | Mapping)
+            return False, [hint]
+        return hint in _ABSTRACT or issubclass(hint, list | Mapping), below
     if isinstance(hint, str | ForwardRef):
         raise _Unresolved
     if (meant := getattr(hint, "__value__", None) or getattr(hint, "__supertype__", None)) is not None:
-        return _may_be_mutable(meant, below)  # a type alias, or a NewType
+        return _may_be_mutable(meant, below), below  # a type alias, or a NewType
     origin = get_origin(hint)
     if origin is Literal or hint is Ellipsis:
-        return False
+        return False, below
     if origin is Annotated:
-        return _may_be_mutable(hint.__origin__, below)
+        return _may_be_mutable(hint.__origin__, below), below
     inside = [_may_be_mutable(argument, below) for argument in get_args(hint)]
     # Neither a union nor a type with arguments (Any, a type variable): may be anything.
-    return any(inside) or origin is None or (origin not in _UNIONS and _may_be_mutable(origin, below))
+    is_mutable = any(inside) or origin is None or (origin not in _UNIONS and _may_be_mutable(origin, below))
+    return is_mutable, below
 
 
 _UNIONS = (tuple, Union, UnionType)

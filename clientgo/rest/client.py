@@ -9,7 +9,9 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConnectionFailed
@@ -69,7 +71,7 @@ A = TypeVar("A", bound=AnyResponse)
 K = TypeVar("K")
 
 
-class _Call(NamedTuple):
+class _Call(msgspec.Struct, frozen=True):
     """Values shared by all attempts of a request."""
 
     method: str

@@ -5,7 +5,8 @@ for reads, after a second.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+import msgspec
 
 from clientgo.errors import ConnectionFailed, parse_retry_after
 from clientgo.rest.bounds import MAX_RETRIES
@@ -14,7 +15,7 @@ BROKEN_WAIT = 1.0
 """Seconds before a request is repeated on a new connection (client-go's default Retry-After)."""
 
 
-class Retry(NamedTuple):
+class Retry(msgspec.Struct, frozen=True):
     """A retry: its number, the seconds to wait before it, and its reason."""
 
     attempt: int

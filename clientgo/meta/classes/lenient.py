@@ -12,7 +12,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -174,7 +174,7 @@ def _of_entries(nulls: bool, read: Reader) -> Reader:
     return read_all
 
 
-class _Field(NamedTuple):
+class _Field(msgspec.Struct, frozen=True):
     """A field: its attribute and JSON name, the reader, whether a null is a value, and the default, if it has one."""
 
     name: str

@@ -34,7 +34,7 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -54,7 +54,7 @@ TypeOptions = Mapping[str, str]
 """TypeOptions or marks by name; the value of one without `=` is empty."""
 
 
-class GoField(NamedTuple):
+class GoField(msgspec.Struct, frozen=True):
     """Field of a Go type; the number is None if it is not known."""
 
     number: int | None

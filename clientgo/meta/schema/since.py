@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+import msgspec
+
 from clientgo.meta.schema.gotypes import read_text
 from clientgo.version import minor_of
 
@@ -17,7 +19,7 @@ class Addition(NamedTuple):
     gates: tuple[str, ...] = ()
 
 
-class FieldUse(NamedTuple):
+class FieldUse(msgspec.Struct, frozen=True):
     """Use of an addition in a program: `VolumeMount.bindMountOptions`, or a type, and the line."""
 
     name: str

@@ -13,7 +13,9 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, zip_longest
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.internal.hosts import parse_ip
@@ -37,7 +39,7 @@ def _socket_options() -> list[tuple[int, int, int]]:
 SOCKET_OPTIONS = _socket_options()
 
 
-class SocketAddress(NamedTuple):
+class SocketAddress(msgspec.Struct, frozen=True):
     """One address of a host, as `socket.getaddrinfo` returns it."""
 
     family: int

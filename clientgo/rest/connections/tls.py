@@ -6,7 +6,8 @@ certificate or CA bundle is used without a restart.
 
 import ssl
 from collections.abc import Callable
-from typing import NamedTuple
+
+import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
@@ -30,7 +31,7 @@ class UnusableCA(ConfigError):
         self.reason = reason
 
 
-class _Material(NamedTuple):
+class _Material(msgspec.Struct, frozen=True):
     ca: str
     client: ClientCertificate | None
 
