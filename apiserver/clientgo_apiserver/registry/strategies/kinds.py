@@ -141,6 +141,54 @@ class _ServiceCIDRStrategy(Strategy):
         return new if is_written_with_status(context.resource) else super().reset_fields(context, new, old)
 
 
+class _EndpointSliceStrategy(Strategy):
+    """Strategy of EndpointSlices: version 1 cannot write the topology of endpoints."""
+
+    def prepare_for_create(self, _: Write, new: Object) -> Object:
+        """Return the slice without the topology of its endpoints."""
+        endpoints = new.get("endpoints") or ()
+        if not any("deprecatedTopology" in endpoint for endpoint in endpoints):
+            return new
+        return {
+            **new,
+            "endpoints": [
+                {field: value for field, value in endpoint.items() if field != "deprecatedTopology"}
+                for endpoint in endpoints
+            ],
+        }
+
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
+        """Return the slice without the topology of its endpoints; its generation counts the topology sent."""
+        return self.prepare_for_create(context, super().prepare_for_update(context, new, old))
+
+
+class _TaintStrategy(Strategy):
+    """Strategy of kinds with taints of devices, whose time is that of the write unless the client sets it."""
+
+    def prepare_for_create(self, context: Write, new: Object) -> Object:
+        """Return the object with the times of its taints."""
+        spec: Object = new.get("spec") or {}
+        changes: Object = {}
+        if "taint" in spec:
+            changes["taint"] = _dated(spec["taint"], context.now)
+        if any(device.get("taints") for device in spec.get("devices") or ()):
+            changes["devices"] = [
+                {**device, "taints": [_dated(taint, context.now) for taint in device["taints"]]}
+                if device.get("taints")
+                else device
+                for device in spec["devices"]
+            ]
+        return {**new, "spec": {**spec, **changes}} if changes else new
+
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
+        """Return the object with the times of its taints, and its generation."""
+        return super().prepare_for_update(context, self.prepare_for_create(context, new), old)
+
+
+def _dated(taint: Object, now: str) -> Object:
+    return {**taint, "timeAdded": taint.get("timeAdded") or now}
+
+
 class _PriorityClassStrategy(Strategy):
     """Strategy of PriorityClasses, whose generation stays 1."""
 
@@ -209,7 +257,10 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("apps", "deployments", "status"): StatusStrategy("labels"),
     ("apps", "deployments", "scale"): _DeploymentStrategy(),
     ("batch", "jobs", ""): _JobStrategy(),
+    ("discovery.k8s.io", "endpointslices", ""): _EndpointSliceStrategy(),
     ("networking.k8s.io", "servicecidrs", ""): _ServiceCIDRStrategy(),
+    ("resource.k8s.io", "devicetaintrules", ""): _TaintStrategy(),
+    ("resource.k8s.io", "resourceslices", ""): _TaintStrategy(),
     ("scheduling.k8s.io", "priorityclasses", ""): _PriorityClassStrategy(),
     (*_REQUESTS, ""): RequestStrategy(),
     (*_REQUESTS, "approval"): ApprovalStrategy(),

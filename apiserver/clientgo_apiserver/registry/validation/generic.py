@@ -62,7 +62,7 @@ def set_required(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]
 
 
 @rule()
-def not_empty(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
+def not_empty(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
     """Reject an empty value with this message; an absent one is allowed (a pointer in Go)."""
     if value in _NOTHING:
         yield required_value("", detail)

@@ -137,14 +137,6 @@ def provisioner(value: str, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def natural_quantity(value: Any, _: FieldScope) -> Iterator[Cause]:
-    """Reject a negative amount."""
-    parsed = amount(value)
-    if parsed is not None and parsed.value < 0:
-        yield invalid_value("", str(parsed), "must be greater than or equal to 0")
-
-
-@rule()
 def distinct_topologies(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Check that the topologies of a class differ, and the keys of each; an empty topology is always a duplicate."""
     earlier: list[dict[str, set[str]]] = [{} for _ in value]
@@ -155,7 +147,7 @@ def distinct_topologies(value: list[Object], _: FieldScope) -> Iterator[Cause]:
             if key in topology:
                 yield duplicate(f"[{index}].matchLabelExpressions[{number}].key", key)
             topology[key] = {*(requirement.get("values") or ())}
-        for _ in range(earlier.count(topology)):
+        for _repeated in range(earlier.count(topology)):
             yield duplicate(f"[{index}].matchLabelExpressions", "")
         earlier.append(topology)
 

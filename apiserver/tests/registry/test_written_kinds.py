@@ -1,0 +1,116 @@
+"""What the server sets, keeps and drops when objects of some kinds are written."""
+
+import pytest
+
+from apiserver.tests.inprocess import MERGE, STRATEGIC, Kube, Object
+
+PODS = "/api/v1/namespaces/default/pods"
+SERVICES = "/api/v1/namespaces/default/services"
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+FLOW = "/apis/flowcontrol.apiserver.k8s.io/v1"
+LIMITED = {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}
+RULE = "requiredDuringSchedulingIgnoredDuringExecution"
+TERM: Object = {"topologyKey": "z", "labelSelector": {"matchLabels": {"a": "b"}}}
+
+
+def pod(**spec: object) -> Object:
+    labels = {"a": "b", "k": "v"}
+    return {"metadata": {"name": "p", "labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
+
+
+@pytest.mark.parametrize("field", ["podAffinity", "podAntiAffinity"])
+def test_affinity_selects_by_the_labels_of_the_pod(kube: Kube, field: str) -> None:
+    term = {**TERM, "matchLabelKeys": ["k", "absent"], "mismatchLabelKeys": ["a"]}
+    preferred = [{"weight": 1, "podAffinityTerm": term}]
+    terms = {RULE: [term], "preferredDuringSchedulingIgnoredDuringExecution": preferred}
+    created = kube.ok("POST", PODS, pod(affinity={field: terms}))["spec"]["affinity"][field]
+    expected = [
+        {"key": "k", "operator": "In", "values": ["v"]},
+        {"key": "a", "operator": "NotIn", "values": ["b"]},
+    ]
+    weighted = created["preferredDuringSchedulingIgnoredDuringExecution"][0]["podAffinityTerm"]
+    for selecting in (created[RULE][0], weighted):
+        assert selecting["labelSelector"] == {**TERM["labelSelector"], "matchExpressions": expected}
+
+
+@pytest.mark.parametrize(
+    ("gates", "merges"), [("", True), ("MatchLabelKeysInPodTopologySpreadSelectorMerge=false", False)]
+)
+def test_spread_constraint_selects_by_the_labels_of_the_pod(gates: str, merges: bool) -> None:
+    constraint = {**TERM, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "matchLabelKeys": ["k"]}
+    [created] = Kube(gates=gates).ok("POST", PODS, pod(topologySpreadConstraints=[constraint]))["spec"][
+        "topologySpreadConstraints"
+    ]
+    expressions = [{"key": "k", "operator": "In", "values": ["v"]}] if merges else None
+    assert created["labelSelector"].get("matchExpressions") == expressions
+
+
+def test_label_of_the_pod_cannot_be_selected_twice(kube: Kube) -> None:
+    term = {**TERM, "matchLabelKeys": ["a"]}
+    status = kube.refused(422, "POST", PODS, pod(affinity={"podAffinity": {RULE: [term]}}))
+    assert "exists in both matchLabelKeys and labelSelector" in status["message"]
+
+
+def test_empty_preemption_policy_is_invalid(kube: Kube) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod(preemptionPolicy="")["spec"]}
+    body = {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
+    status = kube.refused(422, "POST", "/apis/apps/v1/namespaces/default/deployments", body)
+    assert [cause["field"] for cause in status["details"]["causes"]] == ["spec.template.spec.preemptionPolicy"]
+
+
+def test_resize_does_not_change_its_policy(kube: Kube) -> None:
+    resources = {"requests": {"cpu": "1"}}
+    policy = [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]
+    container = {"name": "c", "image": "i", "resources": resources, "resizePolicy": policy}
+    kube.ok("POST", PODS, pod(containers=[container]))
+    kube.ok("PATCH", f"{PODS}/p/resize", {"spec": {"containers": [{"name": "c", "resources": resources}]}}, STRATEGIC)
+    replaced = {"spec": {"containers": [{**container, "resizePolicy": []}]}}
+    status = kube.refused(422, "PATCH", f"{PODS}/p/resize", replaced, MERGE)
+    assert status["message"].endswith("spec: Forbidden: only cpu and memory resources are mutable")
+
+
+def test_topology_of_endpoints_is_dropped(kube: Kube) -> None:
+    endpoint = {"addresses": ["10.0.0.1"], "deprecatedTopology": {"a": "b"}}
+    body = {"metadata": {"name": "x"}, "addressType": "IPv4", "endpoints": [endpoint]}
+    assert kube.ok("POST", SLICES, body)["endpoints"] == [{"addresses": ["10.0.0.1"], "conditions": {}}]
+    changed = kube.ok("PUT", f"{SLICES}/x", body)
+    assert changed["endpoints"] == [{"addresses": ["10.0.0.1"], "conditions": {}}]
+
+
+def test_taint_of_a_device_has_the_time_of_its_write(kube: Kube) -> None:
+    taint = {"key": "a.b/c", "effect": "NoSchedule"}
+    spec = {
+        "driver": "d", "nodeName": "n", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "a", "taints": [taint]}, {"name": "b"}],
+    }  # fmt: skip
+    created = kube.ok("POST", "/apis/resource.k8s.io/v1/resourceslices", {"metadata": {"name": "x"}, "spec": spec})
+    tainted, plain = created["spec"]["devices"]
+    assert tainted["taints"] == [{**taint, "timeAdded": created["metadata"]["creationTimestamp"]}]
+    assert "taints" not in plain
+
+
+@pytest.mark.parametrize(
+    ("plural", "spec"),
+    [("prioritylevelconfigurations", LIMITED), ("flowschemas", {"priorityLevelConfiguration": {"name": "p"}})],
+)
+def test_configuration_of_flows_is_replaced_without_a_version(kube: Kube, plural: str, spec: Object) -> None:
+    body = {"metadata": {"name": "x"}, "spec": spec}
+    kube.ok("POST", f"{FLOW}/{plural}", body)
+    kube.ok("PUT", f"{FLOW}/{plural}/x", body)
+
+
+def test_service_becomes_single_stack_and_keeps_its_first_family(kube: Kube) -> None:
+    body: Object = {"metadata": {"name": "s"}, "spec": {"clusterIP": "None", "ports": [{"port": 80}]}}
+    assert kube.ok("POST", SERVICES, body)["spec"]["ipFamilies"] == ["IPv4", "IPv6"]
+    reduced = {"spec": {"ipFamilies": ["IPv4"]}}
+    status = kube.refused(422, "PATCH", f"{SERVICES}/s", reduced, MERGE)
+    assert "must be 'SingleStack' to release the secondary IP family" in status["message"]
+    single = {**body, "spec": {**body["spec"], "ipFamilyPolicy": "SingleStack"}}
+    assert kube.ok("PUT", f"{SERVICES}/s", single)["spec"]["ipFamilies"] == ["IPv4"]
+
+
+def test_target_of_an_autoscaler_needs_a_group(kube: Kube) -> None:
+    target = {"apiVersion": "/", "kind": "D", "name": "d"}
+    body = {"metadata": {"name": "h"}, "spec": {"maxReplicas": 1, "scaleTargetRef": target}}
+    status = kube.refused(422, "POST", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", body)
+    assert [cause["field"] for cause in status["details"]["causes"]] == ["spec.scaleTargetRef.apiVersion"]
