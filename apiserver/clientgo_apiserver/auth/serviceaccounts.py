@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import bad_request, conflict, invalid, invalid_value, not_found
+from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, invalid, invalid_value, not_found
 from clientgo_apiserver.api.users import User, service_account
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
@@ -34,6 +34,16 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
         limit = "less than 10 minutes" if seconds < _MIN_SECONDS else "larger than 2^32 seconds"
         cause = invalid_value("spec.expirationSeconds", seconds, f"may not specify a duration {limit}")
         raise invalid("TokenRequest", "authentication.k8s.io", "", [cause])
+    sent = review.get("metadata") or {}
+    expected = {"name": account["metadata"]["name"], "namespace": namespace}
+    causes = [
+        invalid_value(f"metadata.{field}", sent[field], f"must match the service account {field} if specified")
+        for field, value in expected.items()
+        if sent.get(field) not in (None, "", value)
+    ]
+    if causes:
+        raise invalid("TokenRequest", "authentication.k8s.io", expected["name"], causes)
+    _check_uid(state, account["metadata"], sent.get("uid"))
     audiences = list(spec.get("audiences") or [ISSUER])
     now = int(state.clock.time())
     meta = account["metadata"]
@@ -52,7 +62,7 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
         "sub": f"system:serviceaccount:{namespace}:{meta['name']}",
     }
     issued, expires = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in (now, now + seconds))
-    named = {"name": meta["name"], "namespace": namespace, "uid": str(uuid.uuid4()), "creationTimestamp": issued}
+    named = {"name": meta["name"], "namespace": namespace, "uid": meta["uid"], "creationTimestamp": issued}
     return {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
@@ -60,6 +70,17 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
         "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
         "status": {"token": _signed(state, claims), "expirationTimestamp": expires},
     }
+
+
+def _check_uid(state: State, account: Object, uid: str | None) -> None:
+    """Check that a token is requested for this account, and not an earlier one of the name (409)."""
+    if uid and uid != account["uid"] and state.release.enabled("TokenRequestServiceAccountUIDValidation"):
+        reason = (
+            f"the UID in the token request ({uid}) does not match the UID of the service account ({account['uid']})"
+        )
+        message = f'Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "{account["name"]}": {reason}'
+        details = {"name": account["name"], "group": "authentication.k8s.io", "kind": "TokenRequest"}
+        raise ApiFailure(409, "Conflict", message, details=details)
 
 
 def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:

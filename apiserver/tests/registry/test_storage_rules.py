@@ -91,3 +91,28 @@ def test_change_is_accepted_or_rejected_with_an_error_for_each_field(kube: Kube,
         kube.ok("PATCH", f"{path}/x", patch, MERGE)
     else:
         check(kube.refused(422, "PATCH", f"{path}/x", patch, MERGE), errors, {})
+
+
+@pytest.mark.parametrize(
+    ("status", "errors"),
+    [
+        (
+            {"allocatedResourceStatuses": {"a": "NodeResizePending"}},
+            'allocatedResourceStatuses: Unsupported value: "a"',
+        ),
+        (
+            {"allocatedResourceStatuses": {"storage": "x"}},
+            'allocatedResourceStatuses: Unsupported value: "storage"',
+        ),
+        ({"allocatedResources": {"a b": "1"}}, 'status.allocatedResources: Invalid value: "a b"'),
+        ({"allocatedResources": {"storage": "-1"}}, "status.allocatedResources[storage]: Invalid value: -1"),
+        ({"allocatedResources": {"storage": "1", "example.com/a": "1"}}, ""),
+    ],
+)
+def test_resize_of_a_claim_is_validated(kube: Kube, status: dict[str, Any], errors: str) -> None:
+    url = "/api/v1/namespaces/default/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    kube.ok("POST", url, {"metadata": {"name": "c"}, "spec": spec})
+    response = kube.send("PATCH", f"{url}/c/status", {"status": status}, MERGE)
+    assert response.status == (422 if errors else 200)
+    assert errors in response.body.decode().replace("\\", "")

@@ -114,3 +114,26 @@ def test_target_of_an_autoscaler_needs_a_group(kube: Kube) -> None:
     body = {"metadata": {"name": "h"}, "spec": {"maxReplicas": 1, "scaleTargetRef": target}}
     status = kube.refused(422, "POST", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", body)
     assert [cause["field"] for cause in status["details"]["causes"]] == ["spec.scaleTargetRef.apiVersion"]
+
+
+def test_status_of_a_job_without_labels_has_those_of_its_pods(kube: Kube) -> None:
+    url = "/apis/batch/v1/namespaces/default/jobs"
+    body = {"metadata": {"name": "j"}, "spec": {"template": {"spec": {**pod()["spec"], "restartPolicy": "Never"}}}}
+    labels = kube.ok("POST", url, body)["metadata"]["labels"]
+    assert kube.ok("PUT", f"{url}/j/status", body)["metadata"]["labels"] == labels
+
+
+def test_volume_has_the_time_of_its_last_change_of_phase(kube: Kube) -> None:
+    url, time = "/api/v1/persistentvolumes", "2020-01-01T00:00:00Z"
+    spec = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/a"}}
+    kube.ok("POST", url, {"metadata": {"name": "v"}, "spec": spec})
+    changes: list[tuple[Object, str]] = [
+        ({"phase": "Available", "lastPhaseTransitionTime": time}, time),
+        ({"phase": "Available", "lastPhaseTransitionTime": None}, time),
+        ({"phase": "Bound"}, ""),
+    ]
+    for status, expected in changes:
+        changed = kube.ok("PATCH", f"{url}/v/status", {"status": status}, MERGE)
+        assert changed["status"]["lastPhaseTransitionTime"] == expected or (
+            not expected and changed["status"]["lastPhaseTransitionTime"] > time
+        )

@@ -119,6 +119,32 @@ class _JobStrategy(Strategy):
         return {**new, "metadata": meta, "spec": spec}
 
 
+class _JobStatusStrategy(StatusStrategy):
+    """Strategy of the status of Jobs: one without labels has those of its pods, when it is read from the storage."""
+
+    def prepare_for_update(self, _: Write, new: Object, __: Object) -> Object:
+        """Return the Job with the labels of its pods, unless it has others."""
+        labels = (new["spec"]["template"].get("metadata") or {}).get("labels")
+        if new["metadata"].get("labels") or not labels:
+            return new
+        return {**new, "metadata": {**new["metadata"], "labels": labels}}
+
+
+class _VolumeStatusStrategy(StatusStrategy):
+    """Strategy of the status of PersistentVolumes, which has the time of its last change of phase."""
+
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
+        """Return the volume with the time of its phase: that of the write, unless the client sets another."""
+        status: Object = new.get("status") or {}
+        before: Object = old.get("status") or {}
+        time, earlier = (each.get("lastPhaseTransitionTime") for each in (status, before))
+        if status.get("phase") == before.get("phase"):
+            time = time or earlier
+        elif time is None or time == earlier:
+            time = context.now
+        return {**new, "status": {**status, "lastPhaseTransitionTime": time}} if time else new
+
+
 class _APIServiceStrategy(Strategy):
     """Strategy of APIServices: local ones are available from the start."""
 
@@ -249,6 +275,7 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("", "pods", "status"): StatusStrategy("ownerReferences"),
     ("", "pods", "ephemeralcontainers"): EphemeralContainersStrategy(),
     ("", "pods", "resize"): ResizeStrategy(),
+    ("", "persistentvolumes", "status"): _VolumeStatusStrategy(),
     ("", "serviceaccounts", ""): _ServiceAccountStrategy(),
     ("", "services", ""): ServiceStrategy(),
     ("apiextensions.k8s.io", "customresourcedefinitions", ""): _DefinitionStrategy(),
@@ -257,6 +284,7 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("apps", "deployments", "status"): StatusStrategy("labels"),
     ("apps", "deployments", "scale"): _DeploymentStrategy(),
     ("batch", "jobs", ""): _JobStrategy(),
+    ("batch", "jobs", "status"): _JobStatusStrategy(),
     ("discovery.k8s.io", "endpointslices", ""): _EndpointSliceStrategy(),
     ("networking.k8s.io", "servicecidrs", ""): _ServiceCIDRStrategy(),
     ("resource.k8s.io", "devicetaintrules", ""): _TaintStrategy(),

@@ -16,7 +16,7 @@ from clientgo_apiserver.api.status import (
 )
 from clientgo_apiserver.gotypes.gostructs import go_diff
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
-from clientgo_apiserver.registry.validation.pods.resources import amount
+from clientgo_apiserver.registry.validation.pods.resources import amount, is_native
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
@@ -27,6 +27,10 @@ VOLUME_SETTINGS = frozenset((
 ))  # fmt: skip
 """Fields of a volume besides its source, which no update changes."""
 
+_RESIZES = (
+    *("ControllerResizeInProgress", "ControllerResizeInfeasible"),
+    *("NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"),
+)
 _LEAST_TOKEN_SECONDS, _MOST_TOKEN_SECONDS = 600, 1 << 32
 _MAX_NODE_ID = 256
 
@@ -55,6 +59,33 @@ def basic_quantities(value: Object, _: FieldScope) -> Iterator[Cause]:
         parsed = amount(quantity)
         if parsed is not None and parsed.value < 0:
             yield invalid_value(f"[{name}]", int(parsed.value), "must be a valid resource quantity")
+
+
+@rule()
+def resize_statuses(value: dict[str, str], _: FieldScope) -> Iterator[Cause]:
+    """Check which resources of a claim are resized, and how far."""
+    for name, status in sorted(value.items()):
+        yield from _resource_errors(name)
+        if status not in _RESIZES:
+            yield not_supported("", name, _RESIZES)
+
+
+@rule()
+def allocated_storage(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the resources that a claim has, or will have."""
+    for name, quantity in sorted(value.items()):
+        if errors := list(_resource_errors(name)):
+            yield from errors
+        else:
+            yield from basic_quantities({name: quantity}, _)
+
+
+def _resource_errors(name: str) -> Iterator[Cause]:
+    """Return the errors of the name of a resource of a claim: storage, or one with a domain."""
+    errors = qualified_errors(name)
+    yield from (invalid_value("", name, reason) for reason in errors)
+    if not errors and is_native(name) and name != "storage":
+        yield not_supported("", name, ("storage",))
 
 
 def _positive(quantity: Any) -> Iterator[Cause]:
