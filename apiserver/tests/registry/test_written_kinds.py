@@ -137,3 +137,53 @@ def test_volume_has_the_time_of_its_last_change_of_phase(kube: Kube) -> None:
         assert changed["status"]["lastPhaseTransitionTime"] == expected or (
             not expected and changed["status"]["lastPhaseTransitionTime"] > time
         )
+
+
+@pytest.mark.parametrize(
+    ("resources", "quality"),
+    [
+        ({"limits": {"cpu": "0", "memory": "0"}}, "BestEffort"),
+        ({"limits": {"cpu": "1", "memory": "0"}}, "Burstable"),
+        ({"limits": {"cpu": "1", "memory": "1"}, "requests": {"cpu": "0"}}, "Burstable"),
+        ({"limits": {"cpu": "1", "memory": "1"}}, "Guaranteed"),
+    ],
+)
+def test_resources_of_zero_give_no_quality_of_service(kube: Kube, resources: Object, quality: str) -> None:
+    container = {"name": "c", "image": "i", "resources": resources}
+    assert kube.ok("POST", PODS, pod(containers=[container]))["status"]["qosClass"] == quality
+
+
+def test_empty_resources_of_the_pod_hide_those_of_its_containers(kube: Kube) -> None:
+    container = {"name": "c", "image": "i", "resources": {"limits": {"cpu": "1", "memory": "1"}}}
+    assert kube.ok("POST", PODS, pod(containers=[container], resources={}))["status"]["qosClass"] == "BestEffort"
+
+
+def test_first_range_of_a_node_is_its_range(kube: Kube) -> None:
+    ranges = ["2001:db8::/64", "10.0.0.0/24"]
+    node = kube.ok("POST", "/api/v1/nodes", {"metadata": {"name": "n"}, "spec": {"podCIDRs": ranges}})
+    assert node["spec"]["podCIDR"] == ranges[0]
+
+
+def test_target_of_cpu_comes_after_the_other_metrics_of_an_old_autoscaler(kube: Kube) -> None:
+    url = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
+    sources = [
+        {"type": "Resource", "resource": {"name": "memory", "target": {"type": "AverageValue", "averageValue": "1Gi"}}},
+        {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}}},
+    ]
+    target = {"apiVersion": "apps/v1", "kind": "D", "name": "d"}
+    body = {"metadata": {"name": "h"}, "spec": {"maxReplicas": 3, "scaleTargetRef": target, "metrics": sources}}
+    kube.ok("POST", url.format("v2"), body)
+    kube.ok("PATCH", f"{url.format('v1')}/h", {"spec": {"targetCPUUtilizationPercentage": 55}}, MERGE)
+    metrics = kube.ok("GET", f"{url.format('v2')}/h")["spec"]["metrics"]
+    assert [metric["resource"]["name"] for metric in metrics] == ["memory", "cpu"]
+
+
+def test_note_of_limit_ranges_is_that_of_the_last_one(kube: Kube) -> None:
+    url, limit = "/api/v1/namespaces/default/limitranges", {"type": "Container", "default": {"cpu": "1"}}
+    kube.ok("POST", url, {"metadata": {"name": "a"}, "spec": {"limits": [limit]}})
+    more = {**limit, "default": {"cpu": "2", "memory": "1Gi"}}
+    kube.ok("POST", url, {"metadata": {"name": "b"}, "spec": {"limits": [more]}})
+    created = kube.ok("POST", PODS, pod())
+    note = "LimitRanger plugin set: memory request for container c; memory limit for container c"
+    assert created["metadata"]["annotations"] == {"kubernetes.io/limit-ranger": note}
+    assert created["spec"]["containers"][0]["resources"]["limits"] == {"cpu": "1", "memory": "1Gi"}
