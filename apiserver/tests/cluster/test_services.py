@@ -78,3 +78,29 @@ def test_service_whose_selector_changes_has_other_endpoints(cluster: PodCluster)
     cluster.deployment("other", replicas=1)
     cluster.step()
     assert [each["targetRef"]["name"].partition("-")[0] for each in endpoints(cluster)] == ["other"]
+
+
+def test_endpoints_of_a_headless_service_have_the_host_names_of_pods(cluster: PodCluster) -> None:
+    port = {"name": "http", "port": 80, "targetPort": 8080, "appProtocol": "http"}
+    service(cluster, clusterIP="None", ports=[port])
+    assert cluster.store.list(SLICES)[0].get("ports") in (None, [])
+    cluster.deployment(replicas=1)
+    name = {"name": "w-0", "labels": {"app": "w"}}
+    spec = {"hostname": "w-0", "subdomain": "w", "containers": [{"name": "c", "image": "i"}]}
+    cluster.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": name, "spec": spec})
+    cluster.step()
+    assert sorted(each.get("hostname", "") for each in endpoints(cluster)) == ["", "w-0"]
+    (subset,) = cluster.get(("", "endpoints"), "w")["subsets"]
+    assert "w-0" in [address.get("hostname") for address in subset["addresses"]]
+    assert subset["ports"] == [{"name": "http", "port": 8080, "protocol": "TCP", "appProtocol": "http"}]
+    for each in (cluster.store.list(SLICES)[0], cluster.get(("", "endpoints"), "w")):
+        assert each["metadata"]["labels"]["service.kubernetes.io/headless"] == ""
+
+
+def test_endpoints_have_the_labels_of_their_service(cluster: PodCluster) -> None:
+    service(cluster)
+    for changes, expected in (({"a": "1", "b": "2"}, {"a": "1", "b": "2"}), ({"a": None, "b": "3"}, {"b": "3"})):
+        cluster.patch(SERVICES, "w", {"metadata": {"labels": changes}})
+        for each in (cluster.store.list(SLICES)[0], cluster.get(("", "endpoints"), "w")):
+            labels = each["metadata"]["labels"]
+            assert {name: value for name, value in labels.items() if "/" not in name} == expected

@@ -186,4 +186,6 @@ def test_number_beyond_a_double_is_no_literal() -> None:
 
 def test_negative_zero_has_a_sign() -> None:
     rules = {"x-kubernetes-validations": [{"rule": "false", "messageExpression": "string(-0.0)"}]}
-    assert [cause.message for cause in cel_errors({**STRING, **rules}, "a", None)] == ['Invalid value: "a": -0']
+    assert [cause.message for cause in cel_errors(holder({**STRING, **rules}), {"f": "a"}, None)] == [
+        'Invalid value: "a": -0'
+    ]
