@@ -1,9 +1,11 @@
-"""Tokens of service accounts, created by the `token` subresource.
+"""Tokens of service accounts, created by the `token` subresource or for a Secret.
 
-A token is valid until it expires, and no longer than its service account and the object it is bound to. It is a JSON
-Web Token, whose signature anybody can verify by the key set that the server publishes.
+A token is valid until it expires, and no longer than its service account and the object it is bound to; that of a
+Secret is valid as long as the Secret contains it. It is a JSON Web Token, whose signature anybody can verify by the key
+set that the server publishes.
 """
 
+import base64
 import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -17,6 +19,11 @@ from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 
 KEY: Key = ("", "serviceaccounts")
+SECRETS: Key = ("", "secrets")
+TOKEN_TYPE = "kubernetes.io/service-account-token"  # nosec B105  # a type of Secrets
+ACCOUNT_NAME, ACCOUNT_UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"
+_SECRET_ISSUER = "kubernetes/serviceaccount"  # nosec B105  # of tokens in Secrets
+_SECRET_CLAIM = "kubernetes.io/serviceaccount/"  # nosec B105  # prefix of their claims
 ISSUER = "https://kubernetes.default.svc"
 _MIN_SECONDS = 600  # seconds; TokenRequest's minimum
 _MAX_SECONDS = 1 << 32
@@ -83,9 +90,38 @@ def _check_uid(state: State, account: Object, uid: str | None) -> None:
         raise ApiFailure(409, "Conflict", message, details=details)
 
 
+def secret_token(state: State, account: Object, secret: Object) -> str:
+    """Return the token of a Secret, which does not expire."""
+    meta, named = account["metadata"], secret["metadata"]
+    bound = {
+        "namespace": meta["namespace"],
+        "secret.name": named["name"],
+        "service-account.name": meta["name"],
+        "service-account.uid": meta["uid"],
+    }
+    claims = {f"{_SECRET_CLAIM}{field}": value for field, value in bound.items()}
+    subject = f"system:serviceaccount:{meta['namespace']}:{meta['name']}"
+    return _signed(state, {"iss": _SECRET_ISSUER, **claims, "sub": subject})
+
+
+def _secret_user(state: State, token: str, claims: Object) -> User | None:
+    """Return the service account of a token that its Secret still contains."""
+    namespace, secret_name, name, uid = (
+        claims[f"{_SECRET_CLAIM}{field}"]
+        for field in ("namespace", "secret.name", "service-account.name", "service-account.uid")
+    )
+    account, secret = state.store.get(KEY, namespace, name), state.store.get(SECRETS, namespace, secret_name)
+    held = ((secret or {}).get("data") or {}).get("token")
+    if account is None or account["metadata"]["uid"] != uid or held != base64.b64encode(token.encode()).decode():
+        return None
+    return service_account(namespace, name, uid, {})
+
+
 def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
     """Return the service account of a token, or None if it is invalid, expired, for other audiences, or unbound."""
     claims = _claims(state, token)
+    if claims is not None and claims["iss"] == _SECRET_ISSUER:
+        return _secret_user(state, token, claims) if ISSUER in audiences else None
     if claims is None or claims["exp"] <= state.clock.time() or not matching_audiences(claims["aud"], audiences):
         return None
     bound = claims["kubernetes.io"]
@@ -110,7 +146,7 @@ def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,))
 def token_audiences(state: State, token: str) -> list[str]:
     """Return the audiences of a token, none if it is invalid."""
     claims = _claims(state, token)
-    return list(claims["aud"]) if claims is not None else []
+    return list(claims.get("aud", (ISSUER,))) if claims is not None else []
 
 
 def matching_audiences(meant: Iterable[str], asking: Collection[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from clientgo_apiserver.cluster.accounttokens import AccountTokenController
 from clientgo_apiserver.cluster.aggregation import AggregationController
 from clientgo_apiserver.cluster.availability import AvailabilityController
 from clientgo_apiserver.cluster.budgets import DisruptionController
@@ -56,6 +57,7 @@ def _start_simulation(internal: Internal) -> None:
     internal.state.simulated = True
     ready_seconds = internal.state.options.ready_seconds
     NamespaceContents(internal).start()
+    AccountTokenController(internal).start()
     owned = Owned(internal.state.store)
     for kind in (
         ReplicaSetController,
