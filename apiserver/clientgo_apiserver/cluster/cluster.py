@@ -11,6 +11,7 @@ from clientgo_apiserver.cluster.daemonsets import DaemonSetController
 from clientgo_apiserver.cluster.definitions import DefinitionController
 from clientgo_apiserver.cluster.deployments import DeploymentController
 from clientgo_apiserver.cluster.endpoints import EndpointsController
+from clientgo_apiserver.cluster.endpointsmirror import EndpointsMirror
 from clientgo_apiserver.cluster.events import EventExpiry
 from clientgo_apiserver.cluster.garbagecollector import GarbageCollector
 from clientgo_apiserver.cluster.internal import Internal
@@ -72,6 +73,7 @@ def _start_simulation(internal: Internal) -> None:
     SchedulerSimulation(internal).start()
     KubeletSimulation(internal, ready_seconds=ready_seconds).start()
     EndpointsController(internal).start()
+    EndpointsMirror(internal).start()
     DisruptionController(internal).start()
     NodeSimulation(internal, count=NODE_COUNT).start()
     VolumeProtectionSimulation(internal).start()
