@@ -152,7 +152,9 @@ class InMemoryServer:
 
 
 def _reply(response: HTTPResponse) -> ServedReply:
-    headers = {"content-type": response.content_type, **dict(response.headers)}
+    headers = {"content-type": response.content_type}
+    for name, value in response.headers:  # of several warnings, one header
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return ServedReply(response.status, headers, response.body)
 
 

@@ -37,3 +37,10 @@ def test_server_that_starts_with_objects_has_the_same_nodes_and_its_controllers(
     second.request("POST", "/api/v1/namespaces/default/pods", {}, body)
     pod = json.loads(second.request("GET", "/api/v1/namespaces/default/pods/p", {}, b"").body)
     assert pod["status"]["phase"] == "Running"
+
+
+def test_reply_has_all_warnings() -> None:
+    server = InMemoryServer(FakeClock())
+    body = b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"x":1,"y":2}'
+    reply = server.request("POST", "/api/v1/namespaces/default/configmaps", {"content-type": "application/json"}, body)
+    assert reply.headers["Warning"] == '299 - "unknown field \\"x\\"", 299 - "unknown field \\"y\\""'

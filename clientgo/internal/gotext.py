@@ -1,5 +1,6 @@
 """JSON values, numbers and durations in the forms of Go, which messages, tables and CEL share with Kubernetes."""
 
+import math
 import re
 from decimal import Decimal
 from typing import Any
@@ -47,7 +48,7 @@ def json_number(value: float) -> int | float:
 def go_float(value: float) -> str:
     """Format a float like Go's %v: shortest digits, with an exponent for large and small values."""
     if value == int(value) and abs(value) < 1e6:
-        return str(int(value))
+        return str(int(value)) if value or math.copysign(1, value) > 0 else "-0"
     if 1e-4 <= abs(value) < 1e6:
         return repr(value)
     return next(text for text in (f"{value:.{digits}e}" for digits in range(18)) if float(text) == value)

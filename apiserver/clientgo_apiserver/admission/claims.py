@@ -1,33 +1,63 @@
-"""Permissions on the status of resource claims: to bind a claim, and to report on the devices of a driver.
+"""Permissions of resource claims: to administer devices, to bind a claim, and to report on the devices of a driver.
 
-They are verbs on subresources that no path has, `resourceclaims/binding` and `resourceclaims/driver`, besides the
-permission to write the status. A driver may have the permission for its own node alone, `associated-node:update`, or
-for any, `arbitrary-node:update`.
+The first is a label of the namespace. The others are verbs on subresources that no path has, `resourceclaims/binding`
+and `resourceclaims/driver`, besides the permission to write the status. A driver may have the permission for its own
+node alone, `associated-node:update`, or for any, `arbitrary-node:update`.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, forbidden_field, invalid
 from clientgo_apiserver.auth.authorization import Attributes, decide, refusal
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 
+_ADMINISTERED = "resource.kubernetes.io/admin-access"
 _NODE = "authentication.kubernetes.io/node-name"
 _KEY = ("driver", "pool", "device", "shareID")
 
 
+def check_admin_access(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Check that a new claim, or template of claims, for administrators is in a namespace for them (422)."""
+    if old is not None or write.request.internal:
+        return
+    spec = new["spec"].get("spec", new["spec"])
+    for index, request in enumerate((spec.get("devices") or {}).get("requests") or ()):
+        if (request.get("exactly") or {}).get("adminAccess"):
+            _require_administrators(state, write, f"spec.devices.requests[{index}].adminAccess")
+
+
+def _require_administrators(state: State, write: Write, field_path: str) -> None:
+    namespace = state.store.get(NAMESPACES, "", write.namespace) or {"metadata": {}}
+    if (namespace["metadata"].get("labels") or {}).get(_ADMINISTERED) != "true":
+        reason = f"admin access to devices requires the `{_ADMINISTERED}: true` label on the containing namespace"
+        raise invalid(write.resource.kind, write.resource.group, write.name, [forbidden_field(field_path, reason)])
+
+
 def check_claim_status(state: State, write: Write, new: Object, old: Object | None) -> None:
     """Check that the user may change what changes in the status of a claim (422)."""
-    if write.subresource != "status" or write.request.internal or not state.release.enabled(_GATE):
+    if write.subresource != "status" or write.request.internal:
         return
     before, after = ((obj or {}).get("status") or {} for obj in (old, new))
+    if _administered(after) and not _administered(before):
+        _require_administrators(state, write, _administered(after))
+    if not state.release.enabled(_GATE):
+        return
     causes = [*_binding_errors(state, write, after, before)]
     if after.get("allocation"):
         causes += _device_errors(state, write, after, before)
     if causes:
         raise invalid(write.resource.kind, write.resource.group, write.name, causes)
+
+
+def _administered(status: Object) -> str:
+    """Return the path of the first result with access for administrators; empty if there is none."""
+    results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
+    paths = (f"results[{index}]" for index, result in enumerate(results) if result.get("adminAccess"))
+    return next((f"status.allocation.devices.{field_path}.adminAccess" for field_path in paths), "")
 
 
 _GATE = "DRAResourceClaimGranularStatusAuthorization"

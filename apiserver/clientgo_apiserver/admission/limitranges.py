@@ -22,23 +22,33 @@ def with_range_defaults(state: State, write: Write, pod: Object) -> Object:
     """Return a new pod whose containers have the defaults of its namespace's limit ranges."""
     if not state.store.count(KEY):
         return pod
+    filled, text = pod, ""
+    for limit_range in state.store.list(KEY, write.namespace):
+        filled, notes = _with_defaults(filled, limit_range)
+        text = f"LimitRanger plugin set: {'; '.join(notes)}" if notes else text  # of the last one that sets any
+    if not text:
+        return pod
+    meta, status = pod["metadata"], {**(pod.get("status") or {}), "qosClass": quality_of_service(filled["spec"])}
+    return {
+        **filled,
+        "status": status,
+        "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), ANNOTATION: text}},
+    }
+
+
+def _with_defaults(pod: Object, limit_range: Object) -> tuple[Object, list[str]]:
+    """Return the pod with the defaults of a limit range, and a note for each."""
     notes: list[str] = []
-    for item in _items(state, write.namespace, "Container"):
+    for item in (limit_range.get("spec") or {}).get("limits") or ():
+        if item.get("type") != "Container":
+            continue
         spec = {**pod["spec"]}
         for field in _CONTAINERS:
             if spec.get(field):
                 what = "init container" if field == "initContainers" else "container"
                 spec[field] = [_filled(container, item, notes, what) for container in spec[field]]
         pod = {**pod, "spec": spec}
-    if not notes:
-        return pod
-    meta, text = pod["metadata"], f"LimitRanger plugin set: {'; '.join(notes)}"
-    status = {**(pod.get("status") or {}), "qosClass": quality_of_service(pod["spec"])}
-    return {
-        **pod,
-        "status": status,
-        "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), ANNOTATION: text}},
-    }
+    return pod, notes
 
 
 def check_ranges(state: State, write: Write, obj: Object, old: Object | None) -> None:
@@ -75,11 +85,6 @@ def _measured_pod(pod: Object) -> dict[str, list[Resources]]:
 def _measured_claim(claim: Object) -> dict[str, list[Resources]]:
     requests = amounts((claim["spec"].get("resources") or {}).get("requests"))
     return {_CLAIM: [{"request": requests, "limit": {}}]}
-
-
-def _items(state: State, namespace: str, kind: str) -> Iterator[Object]:
-    for limit_range in state.store.list(KEY, namespace):
-        yield from (item for item in (limit_range.get("spec") or {}).get("limits") or () if item.get("type") == kind)
 
 
 def _filled(container: Object, item: Object, notes: list[str], what: str) -> Object:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from clientgo_apiserver.admission import podsecurity
-from clientgo_apiserver.admission.claims import check_claim_status
+from clientgo_apiserver.admission.claims import check_admin_access, check_claim_status
 from clientgo_apiserver.admission.defaulting import PRIORITY_CLASSES, STORAGE_CLASSES
 from clientgo_apiserver.admission.escalation import check_escalation
 from clientgo_apiserver.admission.limitranges import check_ranges
@@ -122,6 +122,8 @@ _PODS: Key = ("", "pods")
 _PLUGINS: dict[Key, tuple[Plugin, ...]] = {
     **dict.fromkeys((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS), (check_escalation,)),
     _PODS: (check_ranges, podsecurity.check_pod),
+    _CLAIMS: (check_admin_access,),
+    ("resource.k8s.io", "resourceclaimtemplates"): (check_admin_access,),
     ("", "persistentvolumeclaims"): (check_ranges, _check_resize),
     PRIORITY_CLASSES: (_check_priority_class,),
     ("", "namespaces"): (podsecurity.check_namespace,),

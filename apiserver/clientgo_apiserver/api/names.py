@@ -3,10 +3,13 @@
 The rules are RFC 1123 and RFC 1035 as apimachinery's validation applies them.
 """
 
+import ipaddress
 import os
 import re
 import secrets
 from collections.abc import Callable, Mapping
+
+from clientgo.internal.hosts import parse_ip
 
 Check = Callable[[str], list[str]]
 
@@ -31,6 +34,7 @@ _is_subdomain = re.compile(_SUBDOMAIN).fullmatch
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Letters of random suffixes: no vowels, so that no words appear."""
 
+NO_IP_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _SUFFIX_LENGTH = 5
 _VARIANTS = {digit: "89ab"[number % 4] for number, digit in enumerate("0123456789abcdef")}
 _MAX_GENERATED = 63
@@ -163,6 +167,23 @@ def path_segment_errors(value: str) -> list[str]:
     if value in (".", ".."):
         return [f"may not be '{value}'"]
     return [f"may not contain '{illegal}'" for illegal in ("/", "%") if illegal in value]
+
+
+def without_zeros(address: str) -> str:
+    """Return an IPv4 address without leading zeros of its numbers, which older versions ignore."""
+    return re.sub(r"(^|\.)0+(?=\d)", r"\1", address)
+
+
+def ip_errors(value: str) -> list[str]:
+    """Return the errors of an IP address; one with leading zeros, or an IPv4 address mapped to IPv6, has an error."""
+    plain = without_zeros(value)
+    parsed = parse_ip(plain)
+    if parsed is None:
+        return [NO_IP_ADDRESS]
+    reasons = ["must not have leading 0s"] if parsed.version == 4 and plain != value else []
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+        reasons.append("must not be an IPv4-mapped IPv6 address")
+    return reasons
 
 
 def qualified_errors(value: str) -> list[str]:

@@ -1,9 +1,11 @@
-"""Tokens of service accounts, created by the `token` subresource.
+"""Tokens of service accounts, created by the `token` subresource or for a Secret.
 
-A token is valid until it expires, and no longer than its service account and the object it is bound to. It is a JSON
-Web Token, whose signature anybody can verify by the key set that the server publishes.
+A token is valid until it expires, and no longer than its service account and the object it is bound to; that of a
+Secret is valid as long as the Secret contains it. It is a JSON Web Token, whose signature anybody can verify by the key
+set that the server publishes.
 """
 
+import base64
 import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -11,12 +13,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import bad_request, conflict, invalid, invalid_value, not_found
+from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, invalid, invalid_value, not_found
 from clientgo_apiserver.api.users import User, service_account
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 
 KEY: Key = ("", "serviceaccounts")
+SECRETS: Key = ("", "secrets")
+TOKEN_TYPE = "kubernetes.io/service-account-token"  # nosec B105  # a type of Secrets
+ACCOUNT_NAME, ACCOUNT_UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"
+_SECRET_ISSUER = "kubernetes/serviceaccount"  # nosec B105  # of tokens in Secrets
+_SECRET_CLAIM = "kubernetes.io/serviceaccount/"  # nosec B105  # prefix of their claims
 ISSUER = "https://kubernetes.default.svc"
 _MIN_SECONDS = 600  # seconds; TokenRequest's minimum
 _MAX_SECONDS = 1 << 32
@@ -34,6 +41,16 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
         limit = "less than 10 minutes" if seconds < _MIN_SECONDS else "larger than 2^32 seconds"
         cause = invalid_value("spec.expirationSeconds", seconds, f"may not specify a duration {limit}")
         raise invalid("TokenRequest", "authentication.k8s.io", "", [cause])
+    sent = review.get("metadata") or {}
+    expected = {"name": account["metadata"]["name"], "namespace": namespace}
+    causes = [
+        invalid_value(f"metadata.{field}", sent[field], f"must match the service account {field} if specified")
+        for field, value in expected.items()
+        if sent.get(field) not in (None, "", value)
+    ]
+    if causes:
+        raise invalid("TokenRequest", "authentication.k8s.io", expected["name"], causes)
+    _check_uid(state, account["metadata"], sent.get("uid"))
     audiences = list(spec.get("audiences") or [ISSUER])
     now = int(state.clock.time())
     meta = account["metadata"]
@@ -52,7 +69,7 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
         "sub": f"system:serviceaccount:{namespace}:{meta['name']}",
     }
     issued, expires = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in (now, now + seconds))
-    named = {"name": meta["name"], "namespace": namespace, "uid": str(uuid.uuid4()), "creationTimestamp": issued}
+    named = {"name": meta["name"], "namespace": namespace, "uid": meta["uid"], "creationTimestamp": issued}
     return {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
@@ -62,9 +79,49 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
     }
 
 
+def _check_uid(state: State, account: Object, uid: str | None) -> None:
+    """Check that a token is requested for this account, and not an earlier one of the name (409)."""
+    if uid and uid != account["uid"] and state.release.enabled("TokenRequestServiceAccountUIDValidation"):
+        reason = (
+            f"the UID in the token request ({uid}) does not match the UID of the service account ({account['uid']})"
+        )
+        message = f'Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "{account["name"]}": {reason}'
+        details = {"name": account["name"], "group": "authentication.k8s.io", "kind": "TokenRequest"}
+        raise ApiFailure(409, "Conflict", message, details=details)
+
+
+def secret_token(state: State, account: Object, secret: Object) -> str:
+    """Return the token of a Secret, which does not expire."""
+    meta, named = account["metadata"], secret["metadata"]
+    bound = {
+        "namespace": meta["namespace"],
+        "secret.name": named["name"],
+        "service-account.name": meta["name"],
+        "service-account.uid": meta["uid"],
+    }
+    claims = {f"{_SECRET_CLAIM}{field}": value for field, value in bound.items()}
+    subject = f"system:serviceaccount:{meta['namespace']}:{meta['name']}"
+    return _signed(state, {"iss": _SECRET_ISSUER, **claims, "sub": subject})
+
+
+def _secret_user(state: State, token: str, claims: Object) -> User | None:
+    """Return the service account of a token that its Secret still contains."""
+    namespace, secret_name, name, uid = (
+        claims[f"{_SECRET_CLAIM}{field}"]
+        for field in ("namespace", "secret.name", "service-account.name", "service-account.uid")
+    )
+    account, secret = state.store.get(KEY, namespace, name), state.store.get(SECRETS, namespace, secret_name)
+    held = ((secret or {}).get("data") or {}).get("token")
+    if account is None or account["metadata"]["uid"] != uid or held != base64.b64encode(token.encode()).decode():
+        return None
+    return service_account(namespace, name, uid, {})
+
+
 def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
     """Return the service account of a token, or None if it is invalid, expired, for other audiences, or unbound."""
     claims = _claims(state, token)
+    if claims is not None and claims["iss"] == _SECRET_ISSUER:
+        return _secret_user(state, token, claims) if ISSUER in audiences else None
     if claims is None or claims["exp"] <= state.clock.time() or not matching_audiences(claims["aud"], audiences):
         return None
     bound = claims["kubernetes.io"]
@@ -89,7 +146,7 @@ def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,))
 def token_audiences(state: State, token: str) -> list[str]:
     """Return the audiences of a token, none if it is invalid."""
     claims = _claims(state, token)
-    return list(claims["aud"]) if claims is not None else []
+    return list(claims.get("aud", (ISSUER,))) if claims is not None else []
 
 
 def matching_audiences(meant: Iterable[str], asking: Collection[str]) -> list[str]:

@@ -1,5 +1,6 @@
 """Parser of CEL expressions: tokens, precedence and literals. Macros are expanded while parsing."""
 
+import math
 import re
 import sys
 import threading
@@ -301,7 +302,10 @@ def _number(text: str, offset: int) -> Any:
             raise CompileError([(offset, "invalid uint literal")])
         return UInt(value)
     if "0x" not in text and any(mark in text for mark in ".eE"):
-        return float(text)
+        number = float(text)
+        if math.isinf(number):
+            raise CompileError([(offset, "invalid double literal")])
+        return number
     value = int(text, 0 if "0x" in text else 10)
     if not -(1 << 63) <= value < 1 << 63:
         raise CompileError([(offset, "invalid int literal")])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from clientgo_apiserver.cluster.accounttokens import AccountTokenController
 from clientgo_apiserver.cluster.aggregation import AggregationController
 from clientgo_apiserver.cluster.availability import AvailabilityController
 from clientgo_apiserver.cluster.budgets import DisruptionController
@@ -10,6 +11,7 @@ from clientgo_apiserver.cluster.daemonsets import DaemonSetController
 from clientgo_apiserver.cluster.definitions import DefinitionController
 from clientgo_apiserver.cluster.deployments import DeploymentController
 from clientgo_apiserver.cluster.endpoints import EndpointsController
+from clientgo_apiserver.cluster.endpointsmirror import EndpointsMirror
 from clientgo_apiserver.cluster.events import EventExpiry
 from clientgo_apiserver.cluster.garbagecollector import GarbageCollector
 from clientgo_apiserver.cluster.internal import Internal
@@ -59,6 +61,7 @@ def _start_simulation(internal: Internal) -> None:
     internal.state.simulated = True
     ready_seconds = internal.state.options.ready_seconds
     NamespaceContents(internal).start()
+    AccountTokenController(internal).start()
     owned = Owned(internal.state.store)
     for kind in (
         ReplicaSetController,
@@ -73,6 +76,7 @@ def _start_simulation(internal: Internal) -> None:
     SchedulerSimulation(internal).start()
     KubeletSimulation(internal, ready_seconds=ready_seconds).start()
     EndpointsController(internal).start()
+    EndpointsMirror(internal).start()
     DisruptionController(internal).start()
     NodeSimulation(internal, count=NODE_COUNT).start()
     VolumeProtectionSimulation(internal).start()

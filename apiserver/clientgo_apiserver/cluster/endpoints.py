@@ -19,6 +19,7 @@ _MANAGER = "endpointslice-controller.k8s.io"
 _ENDPOINTS_LABEL = {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
 _MAX_ENDPOINTS = 100  # kube-controller-manager's --max-endpoints-per-slice
 _MAX_ADDRESSES = 1000  # of Endpoints
+_HEADLESS = "service.kubernetes.io/headless"
 _CAPACITY = "endpoints.kubernetes.io/over-capacity"
 _PAUSE_SECONDS = 0.001  # between the syncs of a Service, for each pod, because all are looked at
 
@@ -81,7 +82,7 @@ class EndpointsController(InternalController):
         pods = [
             pod
             for pod in self._store.list(PODS, namespace)
-            if _selects(service, pod) and phase_of(pod) not in FINISHED and (pod.get("status") or {}).get("podIP")
+            if _selects(service, pod) and phase_of(pod) not in FINISHED and _has_place(pod)
         ]
         self._sizes[namespace, name] = len(pods)
         self._write_slices(service, pods)
@@ -97,19 +98,19 @@ class EndpointsController(InternalController):
             and (each["metadata"].get("labels") or {}).get("endpointslice.kubernetes.io/managed-by") == _MANAGER
         ]
         groups = [pods[start : start + _MAX_ENDPOINTS] for start in range(0, len(pods), _MAX_ENDPOINTS)] or [[]]
-        ports = _ports(service, pods)
+        ports = _ports(service, pods) if pods else []
+        labels = _labels(service, {**label, "endpointslice.kubernetes.io/managed-by": _MANAGER})
         for number, group in enumerate(groups):
             endpoints = [self._endpoint(service, pod) for pod in group]
             if number < len(stored):
-                current = stored[number]
+                current = self._labelled(SLICES, stored[number], labels)
                 if (current.get("endpoints") or [], current.get("ports") or []) != (endpoints, ports):
                     self._replace(SLICES, current, {"endpoints": endpoints, "ports": ports})
                 continue
-            labels = {**label, "endpointslice.kubernetes.io/managed-by": _MANAGER}
             meta = {
                 "generateName": f"{name}-",
                 "namespace": namespace,
-                "labels": {**(service["metadata"].get("labels") or {}), **labels},
+                "labels": labels,
                 "ownerReferences": [controller_reference(service)],
             }
             endpoint_slice = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": meta}
@@ -129,7 +130,7 @@ class EndpointsController(InternalController):
         return {
             "addresses": [pod["status"]["podIP"]],
             "conditions": {"ready": ready, "serving": serving, "terminating": leaving},
-            "nodeName": pod["spec"]["nodeName"],
+            **_location(service, pod),
             "targetRef": _target(pod),
             **({"zone": zone} if zone else {}),
         }
@@ -143,7 +144,7 @@ class EndpointsController(InternalController):
         addresses = [
             (
                 published or is_ready(pod),
-                {"ip": pod["status"]["podIP"], "nodeName": pod["spec"]["nodeName"], "targetRef": _target(pod)},
+                {"ip": pod["status"]["podIP"], **_location(service, pod), "targetRef": _target(pod)},
             )
             for pod in pods
         ]
@@ -153,9 +154,9 @@ class EndpointsController(InternalController):
             "ports": [{name: value for name, value in port.items() if value} for port in _ports(service, pods)],
         }
         subsets = [{field: value for field, value in subset.items() if value}] if addresses else []
-        stored = self._store.get(ENDPOINTS, namespace, name)
+        stored, labels = self._store.get(ENDPOINTS, namespace, name), _labels(service, _ENDPOINTS_LABEL)
+        stored = stored and self._labelled(ENDPOINTS, stored, labels)
         if stored is None:
-            labels = {**(service["metadata"].get("labels") or {}), **_ENDPOINTS_LABEL}
             meta = {"name": name, "namespace": namespace, "labels": labels}
             endpoints = {"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": subsets}
             self._internal.create(ENDPOINTS, namespace, endpoints)
@@ -164,6 +165,14 @@ class EndpointsController(InternalController):
                 capacity = {"annotations": {_CAPACITY: "truncated" if is_truncated else None}}
                 stored = self._internal.patch(ENDPOINTS, namespace, name, {"metadata": capacity})
             self._replace(ENDPOINTS, stored, {"subsets": subsets})
+
+    def _labelled(self, key: Key, stored: Object, labels: dict[str, str]) -> Object:
+        """Return a stored object with these labels, which are those of its Service."""
+        present = stored["metadata"].get("labels") or {}
+        if present == labels:
+            return stored
+        changes = {**dict.fromkeys(present), **labels}
+        return self._internal.patch(key, *name_of(stored), {"metadata": {"labels": changes}})
 
     def _replace(self, key: Key, stored: Object, fields: dict[str, list[Any]]) -> None:
         """Replace lists of an object. Those of many addresses are stored as they are: to check them takes long."""
@@ -180,6 +189,25 @@ def _selects(service: Object, pod: Object) -> bool:
     return bool(selector) and selector.items() <= (pod["metadata"].get("labels") or {}).items()
 
 
+def _labels(service: Object, reserved: dict[str, str]) -> dict[str, str]:
+    """Return the labels of what describes a Service: its own, and those of the controller."""
+    labels = {name: value for name, value in (service["metadata"].get("labels") or {}).items() if name != _HEADLESS}
+    headless = {_HEADLESS: ""} if service["spec"].get("clusterIP") in (None, "", "None") else {}
+    return {**labels, **headless, **reserved}
+
+
+def _location(service: Object, pod: Object) -> Object:
+    """Return the host name of a pod within the Service's domain, and its node."""
+    spec = pod["spec"]
+    is_named = spec.get("hostname") and spec.get("subdomain") == service["metadata"]["name"]
+    return {**({"hostname": spec["hostname"]} if is_named else {}), "nodeName": spec["nodeName"]}
+
+
+def _has_place(pod: Object) -> bool:
+    """Return whether a pod has an address and a node."""
+    return bool((pod.get("status") or {}).get("podIP") and pod["spec"].get("nodeName"))
+
+
 def _target(pod: Object) -> Object:
     meta = pod["metadata"]
     return {"kind": "Pod", "namespace": meta["namespace"], "name": meta["name"], "uid": meta["uid"]}
@@ -191,7 +219,9 @@ def _ports(service: Object, pods: list[Object]) -> list[Object]:
         target = port.get("targetPort", port["port"])
         number = target if isinstance(target, int) else _named_port(pods, target)
         if number is not None:
-            ports.append({"name": port.get("name") or "", "port": number, "protocol": port.get("protocol", "TCP")})
+            protocol = {"appProtocol": port["appProtocol"]} if port.get("appProtocol") else {}
+            name = port.get("name") or ""
+            ports.append({"name": name, "port": number, "protocol": port.get("protocol", "TCP"), **protocol})
     return ports
 
 

@@ -156,6 +156,8 @@ class JobController(WorkloadController):
             backoff.note(*(map(ended_at, pods) for pods in _by_outcome(settled)))
         try:
             if outcome is not None:
+                if not obj["spec"].get("suspend"):
+                    status["startTime"] = status.get("startTime") or self._now()
                 settled, later = self._stop(obj, outcome, counted, children)
             elif obj["spec"].get("suspend"):
                 self._suspend(obj, status, active)

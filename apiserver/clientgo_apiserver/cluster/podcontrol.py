@@ -236,7 +236,7 @@ class WorkloadController(InternalController):
             "ownerReferences": [controller_reference(obj)],
             **{field: meta[field] for field in ("annotations", "finalizers") if meta.get(field)},
         }
-        metadata |= {"name": name} if name else {"generateName": f"{obj['metadata']['name']}-"}
+        metadata |= {"generateName": f"{obj['metadata']['name']}-", **({"name": name} if name else {})}
         spec = dict(template["spec"])
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 

@@ -62,16 +62,17 @@ class VolumeProtectionSimulation(InternalController):
         return (key, name_of(obj)) in self._users
 
 
-def _volumes(pod: Object | None) -> object:
-    return (pod["spec"].get("volumes") or None) if pod is not None else None
+def _volumes(pod: Object | None) -> list[Object] | None:
+    """Return the volumes of a pod on a node; none before it is scheduled, because no kubelet has seen it."""
+    return (pod["spec"].get("volumes") or None) if pod is not None and pod["spec"].get("nodeName") else None
 
 
 def _used_by(key: Key, obj: Object | None) -> Iterator[_Target]:
-    """Yield the claims that a pod uses, or the classes that a claim or volume uses or is about to use."""
+    """Yield the claims that a pod on a node uses, or the classes that a claim or volume uses or is about to use."""
     if obj is None:
         return
     if key == PODS:
-        for volume in obj["spec"].get("volumes") or ():
+        for volume in _volumes(obj) or ():
             if name := (volume.get("persistentVolumeClaim") or {}).get("claimName"):
                 yield _CLAIMS, (obj["metadata"]["namespace"], name)
         return

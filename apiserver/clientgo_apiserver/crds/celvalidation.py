@@ -78,11 +78,19 @@ def compile_rules(schema: Schema, *, root: bool = False) -> list[CompiledRule]:
             message = compile_expression(spec["messageExpression"], variables, fields)
         except InvalidExpression as error:
             return CompiledRule(spec, expression, message_error=f"messageExpression compilation failed: {error}")
-        if message.result != types.STRING:
-            return CompiledRule(spec, expression, message_error="messageExpression must evaluate to a string")
+        if fault := _message_error(message):
+            return CompiledRule(spec, expression, message_error=fault)
         return CompiledRule(spec, expression, message=message)
 
     return [compiled(spec) for spec in schema.get(RULES) or () if spec["rule"].strip()]
+
+
+def _message_error(message: Expression) -> str:
+    """Return the error of a messageExpression that compiles, or ""."""
+    if message.result != types.STRING:
+        return "messageExpression must evaluate to a string"
+    reason = message.constant_error
+    return f"messageExpression instantiation failed: {reason}" if reason else ""
 
 
 @cached_by_identity

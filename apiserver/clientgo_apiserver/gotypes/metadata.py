@@ -17,7 +17,12 @@ _FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _SYSTEM_FIELDS = frozenset(
     ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "managedFields")
 )
-_KEPT = ("generation", "generateName", "deletionTimestamp", "deletionGracePeriodSeconds")
+_UNQUALIFIED_FINALIZERS = frozenset((
+    *("admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "coordination.k8s.io"),
+    *("node.k8s.io", "policy"),
+))  # fmt: skip
+_GENERATED_NAMES = frozenset((("", "replicationcontrollers"), ("resource.k8s.io", "deviceclasses")))
+"""Kinds that validate generated names only, not their prefixes."""
 _VALIDATED_ONCE = frozenset(("deployments", "resourcequotas", "services"))
 _RBAC = "rbac.authorization.k8s.io"
 _NAME_RULES: dict[tuple[str, str], names.Check] = {
@@ -26,6 +31,8 @@ _NAME_RULES: dict[tuple[str, str], names.Check] = {
     ("", "namespaces"): names.label_errors,
     ("apps", "statefulsets"): names.label_errors,
     ("", "services"): lambda name: service_name_errors(name),
+    ("networking.k8s.io", "ipaddresses"): names.ip_errors,
+    ("apiregistration.k8s.io", "apiservices"): names.path_segment_errors,  # the rule `api_service` knows the group
     # Validators of these do not check names, but no name may break a path.
     ("", "events"): names.path_segment_errors,
     ("policy", "poddisruptionbudgets"): names.path_segment_errors,
@@ -102,9 +109,10 @@ def carry_over(new: Object, old: Object) -> Object:
     updated = {**new}
     updated["creationTimestamp"] = old["creationTimestamp"]
     updated.setdefault("uid", old["uid"])
-    for field in ("generation", "generateName"):
-        updated.pop(field, None)
-    updated |= {field: old[field] for field in _KEPT if field in old}
+    updated.pop("generation", None)
+    updated |= {field: old[field] for field in ("generation", "deletionTimestamp") if field in old}
+    if "deletionGracePeriodSeconds" in old:
+        updated.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
     updated["resourceVersion"] = old["resourceVersion"]
     return updated
 
@@ -121,14 +129,19 @@ def errors(resource: Resource, meta: Object) -> list[Cause]:
     rule = _NAME_RULES.get((resource.group, resource.plural), names.subdomain_errors)
     if "generateName" in meta:
         prefix = meta["generateName"]
-        checked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
-        causes += [invalid_value("metadata.generateName", prefix, reason) for reason in rule(checked)]
+        prefix_rule = names.path_segment_errors if (resource.group, resource.plural) in _GENERATED_NAMES else rule
+        causes += [
+            invalid_value("metadata.generateName", prefix, reason) for reason in _prefix_errors(prefix, prefix_rule)
+        ]
     if "name" not in meta:
         causes.append(required("metadata.name", "name or generateName is required"))
     else:
         causes += [invalid_value("metadata.name", meta["name"], reason) for reason in rule(meta["name"])]
+    if meta.get("generation", 0) < 0:
+        reason = "must be greater than or equal to 0"
+        causes.append(invalid_value("metadata.generation", meta["generation"], reason))
     causes += field_errors(meta)
-    if "finalizers" in meta and not resource.custom and resource.group != "apiextensions.k8s.io":
+    if "finalizers" in meta and not (resource.custom or _is_unqualified(resource)):
         reason = "name is neither a standard finalizer name nor is it fully qualified"
         causes += [
             invalid_value(f"metadata.finalizers[{index}]", finalizer, reason)
@@ -136,6 +149,19 @@ def errors(resource: Resource, meta: Object) -> list[Cause]:
             if "/" not in finalizer and finalizer not in _FINALIZERS
         ]
     return causes
+
+
+def _prefix_errors(prefix: str, rule: names.Check) -> list[str]:
+    """Return the errors of the start of names, whose last character may be a dash."""
+    if rule is names.path_segment_errors:
+        return rule(f"{prefix}a")
+    return rule(f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix)
+
+
+def _is_unqualified(resource: Resource) -> bool:
+    """Return whether finalizers of a built-in kind need no domain."""
+    legacy_event = resource.plural == "events" and not resource.group
+    return resource.group in _UNQUALIFIED_FINALIZERS or legacy_event
 
 
 def field_errors(meta: Object, field_path: str = "metadata") -> list[Cause]:
@@ -197,7 +223,7 @@ def _owner_errors(owners: list[Object], field_path: str) -> list[Cause]:
     causes = []
     for owner in owners:
         version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
-        if not version or version.count("/") > 1:
+        if not version.rpartition("/")[2] or version.count("/") > 1:
             causes.append(
                 invalid_value(f"{field_path}.ownerReferences.apiVersion", version, "version must not be empty")
             )

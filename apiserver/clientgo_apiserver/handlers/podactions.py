@@ -173,8 +173,12 @@ async def _count_disruption(state: State, write: Write, budget: Object) -> None:
 async def bind(state: State, write: Write, content_type: str) -> Object:
     """Assign a pod to a node; return a Status (400, 404, 409, 500)."""
     if not write.name:  # an object of the resource `bindings` instead of a subresource
-        named = read_metadata(write, read_object(write.request.body, content_type, _BINDING))
-        write = replace(write, name=named.get("name", ""))
+        named = read_object(write.request.body, content_type, _BINDING)
+        target = named.get("target")
+        _check_target(target if isinstance(target, dict) else {})
+        write = replace(write, name=read_metadata(write, named).get("name", ""))
+        if not write.name:
+            raise bad_request("Name parameter required.")
     binding = await _read(state, write, content_type, _BINDING)
     target, meta = binding.get("target") or {}, binding["metadata"]
     _check_target(target)

@@ -175,6 +175,8 @@ def _versioned(value: Object, form: Form) -> Object:
     for row in value.get("rows", ()):
         if row.get("object", {}).get("kind") == "PartialObjectMetadata":
             row["object"] = {**row["object"], "apiVersion": api_version}
+    for item in value.get("items", ()):
+        item["apiVersion"] = api_version
     return {**value, "apiVersion": api_version}
 
 

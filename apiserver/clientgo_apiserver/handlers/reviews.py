@@ -1,15 +1,17 @@
 """Reviews: authentication and authorization checks on request. Nothing is stored."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from clientgo_apiserver.api.names import label_value_errors, qualified_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import bad_request, invalid, invalid_value
+from clientgo_apiserver.api.status import Cause, bad_request, forbidden_field, invalid, invalid_value, required
 from clientgo_apiserver.api.users import User
 from clientgo_apiserver.auth.authentication import user_of_token
 from clientgo_apiserver.auth.authorization import Attributes, Rules, decide
 from clientgo_apiserver.auth.serviceaccounts import ISSUER, matching_audiences, token_audiences
 from clientgo_apiserver.gotypes.metadata import timestamp
 from clientgo_apiserver.gotypes.structs import in_order, metadata_in_order
+from clientgo_apiserver.registry.validation.scopes import within
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 
@@ -83,6 +85,7 @@ def _check_access(kind: str, obj: Object, spec: Object, namespace: str) -> None:
     if resource is None and path is None:
         reason = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         causes.append(invalid_value("spec.resourceAttributes", None, reason))
+    causes += _attribute_errors(resource or {})
     if kind != "SelfSubjectAccessReview" and not spec.get("user") and not spec.get("groups"):
         causes.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
     if obj["metadata"].keys() - named:
@@ -95,6 +98,38 @@ def _check_access(kind: str, obj: Object, spec: Object, namespace: str) -> None:
         causes.append(invalid_value("spec.nonResourceAttributes", path_in_go, "disallowed on this kind of request"))
     if causes:
         raise invalid("", "authorization.k8s.io", "", causes)
+
+
+def _attribute_errors(resource: Object) -> Iterator[Cause]:
+    """Return the errors of the selectors of an access review."""
+    for name in ("fieldSelector", "labelSelector"):
+        selector, path = resource.get(name), f"spec.resourceAttributes.{name}"
+        if selector is None:
+            continue
+        raw, requirements = selector.get("rawSelector"), selector.get("requirements") or ()
+        if raw and requirements:
+            yield invalid_value(f"{path}.rawSelector", raw, "may not specified at the same time as requirements")
+        if not raw and not requirements:
+            reason = f"when {path} is specified, requirements or rawSelector is required"
+            yield required(f"{path}.requirements", reason)
+        for index, requirement in enumerate(requirements):
+            errors = _requirement_errors(requirement, is_label=name == "labelSelector")
+            yield from within(f"{path}.requirements[{index}]", errors)
+
+
+def _requirement_errors(requirement: Object, *, is_label: bool) -> Iterator[Cause]:
+    """Return the errors of a requirement; one with an unknown operator is of a newer client."""
+    key, operator, values = (requirement.get(field) or "" for field in ("key", "operator", "values"))
+    if not key and not is_label:
+        yield required("key", "must be specified")
+    if operator in ("In", "NotIn") and not values:
+        yield required("values", "must be specified when `operator` is 'In' or 'NotIn'")
+    if operator in ("Exists", "DoesNotExist") and values:
+        yield forbidden_field("values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    if is_label:
+        yield from (invalid_value("key", key, reason) for reason in qualified_errors(key))
+        for index, value in enumerate(values):
+            yield from (invalid_value(f"values[{index}]", value, reason) for reason in label_value_errors(value))
 
 
 def _others_access(state: State, spec: Object, _: User) -> Object:

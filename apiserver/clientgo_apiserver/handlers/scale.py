@@ -1,14 +1,13 @@
 """Scale subresource: `autoscaling/v1` Scale over the replica paths of a kind."""
 
+from dataclasses import replace
 from typing import Any
 
-import msgspec
-
-from clientgo.meta.apply.managedfields import after_scale
+from clientgo.meta.apply.managedfields import after_applied_scale, after_scale, scale_entries
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.scheme import ScaleSubresource
 from clientgo_apiserver.api.resources import SCALE, Object, Resource
-from clientgo_apiserver.api.status import bad_request, invalid, invalid_value, modified
+from clientgo_apiserver.api.status import ApiFailure, bad_request, invalid, invalid_value, modified
 from clientgo_apiserver.gotypes.decoding import decode, message_of
 from clientgo_apiserver.gotypes.metadata import normalize
 from clientgo_apiserver.gotypes.scalars import DecodeError
@@ -19,8 +18,8 @@ from clientgo_apiserver.registry.views import from_storage
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import label_selector
-from clientgo_apiserver.writes.decoding import check_name
-from clientgo_apiserver.writes.patching import APPLY_PATCH, merged, patched_object, read_configuration, read_patch
+from clientgo_apiserver.writes.decoding import check_name, check_namespace
+from clientgo_apiserver.writes.patching import APPLY_PATCH, merged, patched, read_configuration
 from clientgo_apiserver.writes.pipeline import UpdatedObject, update
 
 
@@ -45,7 +44,17 @@ def scale_of(paths: ScaleSubresource, obj: Object) -> Object:
 async def read_scale(state: State, resource: Resource, namespace: str, name: str) -> Object:
     """Return the Scale of a stored object (404)."""
     assert resource.scale is not None, "only asked for resources that scale"
-    return scale_of(resource.scale, await from_storage(resource, get(state, resource, namespace, name).object))
+    obj = await from_storage(resource, get(state, resource, namespace, name).object)
+    if _is_unset(resource, obj):
+        message = f'Internal error occurred: the spec replicas field "{resource.scale.spec_path}" does not exist'
+        raise ApiFailure(500, "InternalError", message, details={"causes": [{"message": message.partition(": ")[2]}]})
+    return scale_of(resource.scale, obj)
+
+
+def _is_unset(resource: Resource, obj: Object) -> bool:
+    """Return whether a custom object has no replicas; those of built-in kinds have a default."""
+    assert resource.scale is not None, "only asked for resources that scale"
+    return resource.custom and _value_at(obj, resource.scale.spec_path) is None
 
 
 async def write_scale(state: State, write: Write, body: bytes, content_type: str, *, patch: bool) -> Object:
@@ -65,42 +74,58 @@ def _scaled(write: Write, current_object: Object, body: bytes, patch_type: str) 
     resource = write.resource
     assert resource.scale is not None, "only asked for resources that scale"
     current = scale_of(resource.scale, current_object)
-    if patch_type:
-        kind = media_type(patch_type)
-        scale = patched_object(SCALE, current, kind, read_patch(kind, body))
-    else:
-        scale = read_object(body, write.request.headers.get("content-type", ""), SCALE)
-    try:
-        meta = normalize(scale.get("metadata"))
-        scale = decode(message_of("autoscaling/v1", "Scale"), scale, [])
-    except DecodeError as error:
-        if patch_type:
-            causes = [invalid_value("patch", msgspec.json.encode(scale).decode(), str(error))]
-            raise invalid("", "", "", causes) from error
-        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {error}') from error
-    check_name(write, {"name": write.name, **meta})
+    scale = _read_scale(replace(write, resource=SCALE, unknown=[]), current, body, patch_type)
+    meta = scale["metadata"]
+    check_name(write, meta)
+    check_namespace(write, {"namespace": write.namespace, **meta})
     if meta.get("resourceVersion", current["metadata"]["resourceVersion"]) != current["metadata"]["resourceVersion"]:
         raise modified(resource, write.name)
-    replicas = _value_at(scale, "spec.replicas") or 0
+    replicas = _value_at(scale, "spec.replicas")
+    if patch_type and replicas is None and _is_unset(resource, current_object):
+        raise bad_request(f'the spec replicas field "{resource.scale.spec_path}" cannot be empty')
+    replicas = replicas or 0
     if replicas < 0 and not resource.custom:
         cause = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("Scale", "autoscaling", write.name, [cause])
     path = _path(resource.scale)
     obj, entries = _with_value(current_object, path, replicas), current_object["metadata"].get("managedFields", [])
     elements, changed = tuple(f"f:{field}" for field in path), not same(obj, current_object)
-    return UpdatedObject(obj, after_scale(entries, elements, write.field_manager(), changed=changed))
+    if not patch_type and "uid" in meta:
+        obj = {**obj, "metadata": {**obj["metadata"], "uid": meta["uid"]}}
+    owner = write.field_manager() if replicas else None  # a Scale without replicas has no field that could be owned
+    return UpdatedObject(obj, after_scale(entries, elements, owner, changed=changed))
+
+
+def _read_scale(write: Write, current: Object, body: bytes, patch_type: str) -> Object:
+    """Return the decoded Scale that was sent, or that a patch makes of the current one (400, 422)."""
+    if patch_type:
+        scale = patched(write, current, media_type(patch_type), body)
+    else:
+        scale = read_object(body, write.request.headers.get("content-type", ""), SCALE)
+    try:
+        meta = normalize(scale.get("metadata"), write.unknown)
+        decoded = decode(message_of("autoscaling/v1", "Scale"), scale, write.unknown)
+    except DecodeError as error:
+        raise write.undecodable(error) from error
+    write.report()
+    return {**decoded, "metadata": meta}
 
 
 def _applied(write: Write, current_object: Object, body: bytes) -> UpdatedObject:
     """Return the object with an applied Scale: a configuration that has nothing but the replicas."""
     resource = write.resource
     assert resource.scale is not None, "only asked for resources that scale"
-    replicas = _value_at(read_configuration(write, SCALE, body), "spec.replicas")
-    config: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}}
-    if replicas is not None:
-        config = _with_value(config, _path(resource.scale), replicas)
-    applied = merged(write, current_object, config)
-    return UpdatedObject(applied.obj, applied.entries)
+    path, entries = _path(resource.scale), current_object["metadata"].get("managedFields", [])
+    elements = tuple(f"f:{field}" for field in path)
+    config, scale = read_configuration(write, SCALE, body), scale_of(resource.scale, current_object)
+    scale["metadata"]["managedFields"] = scale_entries(entries, elements, SCALE.api_version)
+    applied = merged(replace(write, resource=SCALE), scale, config)
+    if resource.custom:  # as on a real server, where conflicts alone are found before the Scale is converted
+        kind = f"/{write.name}; {SCALE.api_version}, Kind=Scale"
+        reason = f"request to convert CR to an invalid group/version: {SCALE.api_version}"
+        raise ApiFailure(500, "", f"failed to convert new object ({kind}) to proper version: {reason}")
+    obj = _with_value(current_object, path, _value_at(applied.obj, "spec.replicas") or 0)
+    return UpdatedObject(obj, after_applied_scale(entries, applied.entries, elements, resource.api_version))
 
 
 def _path(paths: ScaleSubresource) -> list[str]:

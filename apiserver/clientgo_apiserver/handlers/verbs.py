@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from clientgo_apiserver.admission.chain import admit_review
 from clientgo_apiserver.api.resources import SCALE, Object, Resource
-from clientgo_apiserver.api.status import not_acceptable
+from clientgo_apiserver.api.status import bad_request, not_acceptable
 from clientgo_apiserver.auth import serviceaccounts
 from clientgo_apiserver.handlers import podactions, reviews
 from clientgo_apiserver.handlers.connect import CONNECTED, connect
@@ -92,6 +92,8 @@ async def _written(
 
 
 async def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    if "export" in request.query and request.query.flag("export"):
+        raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     entry = get(state, route.resource, route.namespace, route.name, request.query.get("resourceVersion", ""))
     entry = shown_entry(route.resource, entry)
     if route.resource.converter is not None:
@@ -172,7 +174,7 @@ async def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTP
         return await _one(shown, request, scale, 200)
     patching, content_type = route.verb == "patch", request.headers.get("content-type", "")
     if patching:
-        check_patch_type(route.resource, content_type, scale=True)
+        check_patch_type(route.resource, content_type)
     write = _write(state, request, route, "PatchOptions" if patching else "UpdateOptions")
     return await _one(shown, request, await write_scale(state, write, request.body, content_type, patch=patching), 200)
 

@@ -46,6 +46,10 @@ _UNSERVED = {
     "scheduling.k8s.io/v1beta1": "PriorityClass",
     "storage.k8s.io/v1beta1": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment",
 }
+# Halves of characters, which Go replaces; a whole character, or an escaped backslash, is found before its second half.
+_SURROGATE = re.compile(
+    rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
 # Integers too large for Go's float64 have at least this many digits; Python's have no limit.
 _MAY_OVERFLOW = re.compile(rb"[0-9]{309}")
 
@@ -88,13 +92,20 @@ def parse_json(body: bytes) -> Any:
     reason = json_error(body)
     if reason:
         raise ValueError(reason)
-    try:
-        value = decode_large(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ValueError(explain(body.decode("latin-1")) or str(error)) from error
+    value = _decoded(body)
     if _MAY_OVERFLOW.search(body) and any(abs(number) > sys.float_info.max for number in _integers(value)):
         raise ValueError("json: cannot unmarshal number into Go value of type float64")
     return value
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return decode_large(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        replaced = _SURROGATE.sub(lambda found: rb"\ufffd" if found["half"] else found[0], body)
+        if replaced != body:
+            return _decoded(replaced)
+        raise ValueError(explain(body.decode("latin-1")) or str(error)) from error
 
 
 def _integers(value: Any) -> Iterator[int]:
@@ -157,6 +168,11 @@ def check_object(value: Any, resource: Resource, body: bytes) -> Object:
     """Return what a body was decoded to, if it is an object of this resource (400, 422)."""
     if value is None and not resource.custom:
         value = {}
+    return check_kind(require_map(value, resource.kind, body), resource, body)
+
+
+def require_map(value: Any, kind: str, body: bytes) -> Object:
+    """Return what a body was decoded to, if it is a map in which an object of this kind is expected (400)."""
     if not isinstance(value, dict):
         reason = (
             f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_type(value)} into Go value of"
@@ -164,8 +180,8 @@ def check_object(value: Any, resource: Resource, body: bytes) -> Object:
         reason += (
             r' type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
         )
-        raise _unrecognized(resource.kind, reason, body)
-    return check_kind(value, resource, body)
+        raise _unrecognized(kind, reason, body)
+    return value
 
 
 def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:

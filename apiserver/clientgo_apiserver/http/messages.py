@@ -1,5 +1,6 @@
 """Requests, responses and streams, independent of any HTTP server: paths, queries, headers and content negotiation."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -94,6 +95,10 @@ class Query(dict[str, str]):
     """Query parameters by name; the first of a name counts, and `pairs` has all."""
 
     pairs: Sequence[tuple[str, str]] = ()
+
+    def values_of(self, name: str) -> list[str]:
+        """Return all values of a parameter."""
+        return [value for other, value in self.pairs if other == name]
 
     def flag(self, name: str) -> bool:
         """Return whether a boolean parameter is given and neither 0 nor false, as a real server reads it."""
@@ -242,17 +247,26 @@ class Form:
 
 
 PLAIN = Form()
+_WEIGHT = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
+
+
+def _preference(entry: str) -> tuple[float, bool, bool]:
+    media, *params = (part.strip() for part in entry.split(";"))
+    weight = next((param[2:] for param in params if param.startswith("q=")), "")
+    kind, _, subtype = media.partition("/")
+    return -float(weight) if _WEIGHT.fullmatch(weight) else -1.0, kind == "*", subtype == "*"
 
 
 @lru_cache(maxsize=256)
 def negotiate(accept: str, *, tables: bool = True) -> Form:
-    """Return the form of the response: the first acceptable entry of the Accept header, as on a real server (406).
+    """Return the form of the response: the preferred acceptable entry of the Accept header, as on a real server (406).
 
-    Without `tables` an entry for a table is not acceptable.
+    Entries of a higher weight come first, and those with a wildcard after others of theirs. Without `tables` an entry
+    for a table is not acceptable.
     """
     if not accept:
         return PLAIN
-    for entry in accept.split(","):
+    for entry in sorted(accept.split(","), key=_preference):
         media, *raw = (part.strip() for part in entry.split(";"))
         params = dict(param.partition("=")[::2] for param in raw)
         yaml = media == "application/yaml"

@@ -31,7 +31,8 @@ def read_timeout(query: Query) -> float:
     if not text:
         return REQUEST_SECONDS
     if is_go_duration(text):
-        return min(duration_seconds(text) or REQUEST_SECONDS, REQUEST_SECONDS)
+        seconds = duration_seconds(text)
+        return min(seconds, REQUEST_SECONDS) if seconds > 0 else REQUEST_SECONDS
     unit = _UNIT.match(text)
     reason = "invalid duration"
     if unit is not None:
@@ -83,7 +84,7 @@ def _forbidden(when: str) -> Cause:
 def check_write_options(query: Query, kind: str, patch_type: str = "") -> None:
     """Check the options of a create, update or patch, `kind` is their kind (422)."""
     causes = []
-    manager, dry_run, validation = query.get("fieldManager", ""), query.get("dryRun"), query.get("fieldValidation", "")
+    manager, validation = query.get("fieldManager", ""), query.get("fieldValidation", "")
     if patch_type.startswith("application/apply-patch"):
         if not manager:
             causes.append(required("fieldManager", "is required for apply patch"))
@@ -95,7 +96,7 @@ def check_write_options(query: Query, kind: str, patch_type: str = "") -> None:
         if not char.isprintable():
             reason = f"invalid character U+{ord(char):04X} (at position {len(manager[:at].encode())})"
             causes.append(invalid_value("fieldManager", manager, reason))
-    causes += dry_run_causes([] if dry_run is None else [dry_run])
+    causes += dry_run_causes(query.values_of("dryRun"))
     if validation not in _VALIDATIONS:
         causes.append(not_supported("fieldValidation", validation, _VALIDATIONS))
     if causes:

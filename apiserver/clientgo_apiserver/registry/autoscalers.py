@@ -95,7 +95,7 @@ def autoscaler_v1_to_v2(obj: Object) -> Object:
     percentage = spec.pop("targetCPUUtilizationPercentage", None)
     if percentage is not None:
         target = {"type": "Utilization", "averageUtilization": percentage}
-        metrics.insert(0, {"type": "Resource", "resource": {"name": "cpu", "target": target}})
+        metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": target}})
     current = [_new_metric(metric, "current") for metric in _objects(values[CURRENT])]
     percentage = status.pop("currentCPUUtilizationPercentage", None)
     if percentage is not None and not current:

@@ -159,8 +159,11 @@ def managed_fields(write: Write, old: Object, new: Object) -> list[Object]:
     sent = None if write.subresource else new["metadata"].get("managedFields")
     if write.resource.custom:
         sent = sent or None  # Go reads an empty list of a custom object as none
+    entries = present_entries(sent, live)
+    if entries and not old:
+        old = {field: new[field] for field in ("apiVersion", "kind")}  # which the client's entries are compared with
     kind = managed_type(write.resource, write.subresource, write.conversions)
-    return after_update(present_entries(sent, live), old, new, write.field_manager(), kind, time=write.now)
+    return after_update(entries, old, new, write.field_manager(), kind, time=write.now)
 
 
 def as_stored(write: Write, new: Object, old: Object | None = None) -> Object:

@@ -24,7 +24,7 @@ from clientgo_apiserver.api.status import (
 )
 from clientgo_apiserver.gotypes.metadata import mark_deleted, timestamp
 from clientgo_apiserver.gotypes.structs import in_order
-from clientgo_apiserver.http.decode import read_body
+from clientgo_apiserver.http.decode import read_body, require_map
 from clientgo_apiserver.http.messages import HTTPRequest, Query
 from clientgo_apiserver.http.options import dry_run_causes, read_number
 from clientgo_apiserver.http.steps import let_others_run
@@ -95,8 +95,7 @@ def read_delete_options(request: HTTPRequest) -> ParsedDeleteOptions:
 
 def _body_options(request: HTTPRequest) -> dict[str, Any]:
     body = read_body(request.body, request.headers.get("content-type", ""), "DeleteOptions")
-    if not isinstance(body, dict):
-        raise bad_request("the body of a delete must be DeleteOptions")
+    body = require_map({} if body is None else body, "DeleteOptions", request.body)
     kind = body.get("kind") or "DeleteOptions"
     if kind != "DeleteOptions":
         version = body.get("apiVersion") or "meta.k8s.io/v1"
@@ -109,7 +108,7 @@ def _query_options(query: Query) -> dict[str, Any]:
     if "propagationPolicy" in query:
         options["propagationPolicy"] = query["propagationPolicy"]
     if "dryRun" in query:
-        options["dryRun"] = [query["dryRun"]]
+        options["dryRun"] = query.values_of("dryRun")
     if "orphanDependents" in query:
         options["orphanDependents"] = query.flag("orphanDependents")
     if "gracePeriodSeconds" in query:

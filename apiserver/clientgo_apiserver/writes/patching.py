@@ -55,10 +55,10 @@ def patched(write: Write, old: Object, kind: str, body: bytes) -> Object:
     return {**new, "apiVersion": old["apiVersion"], "kind": old["kind"], "metadata": meta}
 
 
-def check_patch_type(resource: Resource, content_type: str, *, scale: bool = False) -> None:
+def check_patch_type(resource: Resource, content_type: str) -> None:
     """Check that the resource supports a type of patches (415)."""
     # Strategic merge needs Go types, which custom kinds do not have.
-    strategic = () if resource.custom and not scale else (STRATEGIC_PATCH,)
+    strategic = () if resource.custom else (STRATEGIC_PATCH,)
     supported = (JSON_PATCH, MERGE_PATCH, *strategic, APPLY_PATCH)
     if media_type(content_type) not in supported:
         raise unsupported_media_type(supported) if resource.custom else unavailable_type(415, "Unsupported Media Type")
@@ -110,6 +110,8 @@ def patched_object(resource: Resource, current: Object, kind: str, value: Any, *
         fault = value_error(patched)
         if fault:
             raise bad_request(f"the patched object is unrecognized (must be of type {resource.kind}): {fault}")
+    elif kind == STRATEGIC_PATCH and value is None:
+        patched = current
     elif kind == MERGE_PATCH and (value is None or not (strict or isinstance(value, dict | list))):
         raise bad_request("Invalid JSON Patch")
     elif not isinstance(value, dict) and (strict or kind == STRATEGIC_PATCH):
@@ -144,13 +146,13 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
     if (config.get("apiVersion"), config.get("kind")) != (resource.api_version, resource.kind):
         group, _, version = str(config.get("apiVersion") or "").rpartition("/")
         raise bad_request(f"invalid object type: {group}/{version}, Kind={config.get('kind') or ''}")
-    meta = read_metadata(write, config)
-    if "managedFields" in meta:
+    sent = config.get("metadata")
+    if isinstance(sent, dict) and sent.get("managedFields") is not None:
         raise bad_request("metadata.managedFields must be nil")
-    check_name(write, {"name": write.name, **meta})
     errors = typed_errors(resource, config, rules_of(resource))
     if errors:
         raise ApiFailure(500, "", f"failed to create typed patch object ({_identity(resource, config)}): {errors}")
+    check_name(write, {"name": write.name, **read_metadata(write, config)})
     return {**config, "metadata": config.get("metadata") or {}}
 
 

@@ -54,9 +54,7 @@ from clientgo_apiserver.writes.decoding import (
 )
 from clientgo_apiserver.writes.patching import APPLY_PATCH, JSON_PATCH, merged, patched, read_configuration
 
-_SET_BY_SERVER = frozenset(
-    ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "uid")
-)
+_SET_BY_SERVER = frozenset(("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid"))
 _TIMEOUT = "Timeout: request did not complete within requested timeout - context deadline exceeded"
 # As many attempts at a generated name as the real server makes.
 _GENERATE_ATTEMPTS = 8
@@ -232,8 +230,10 @@ async def put(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
     if not write.resource.create_on_update or write.subresource or _exists(state, write):
         return await update(state, write, lambda _: UpdatedObject({**obj, "metadata": meta})), False
     _read_version(meta)
+    if "uid" in meta:
+        raise precondition_failed(write, "UID", meta["uid"], "")
     require_create(state, write)
-    meta = {field: value for field, value in meta.items() if field not in ("resourceVersion", "uid")}
+    meta = {field: value for field, value in meta.items() if field != "resourceVersion"}
     return await create(state, write, {**obj, "metadata": meta}), True
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.tests.guarded import Guarded, rule, user
-from apiserver.tests.inprocess import MERGE, Object
+from apiserver.tests.inprocess import MERGE, Kube, Object
 
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 GROUP = "resource.k8s.io"
@@ -60,3 +60,24 @@ def test_devices_of_another_driver_cannot_be_reported() -> None:
     [cause] = status["details"]["causes"]
     assert cause["field"] == "status.devices"
     assert 'verb="[arbitrary-node:patch]" permission: ' in cause["message"]
+
+
+@pytest.mark.parametrize("plural", ["resourceclaims", "resourceclaimtemplates"])
+def test_administration_of_devices_needs_a_label_of_the_namespace(kube: Kube, plural: str) -> None:
+    url = f"/apis/resource.k8s.io/v1/namespaces/default/{plural}"
+    spec: Object = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": True}}]}}
+    body = {"metadata": {"name": "x"}, "spec": spec if plural == "resourceclaims" else {"spec": spec}}
+    [cause] = kube.refused(422, "POST", url, body)["details"]["causes"]
+    assert cause["field"] == "spec.devices.requests[0].adminAccess"
+    label = {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}
+    kube.ok("PATCH", "/api/v1/namespaces/default", label, MERGE)
+    kube.ok("POST", url, body)
+
+
+def test_result_with_administration_needs_a_label_of_the_namespace(kube: Kube) -> None:
+    requests = [{"name": "r", "exactly": {"deviceClassName": "c"}}]
+    kube.ok("POST", CLAIMS, {"metadata": {"name": "x"}, "spec": {"devices": {"requests": requests}}})
+    [result] = ALLOCATED["allocation"]["devices"]["results"]
+    status = {"allocation": {"devices": {"results": [{**result, "adminAccess": True}]}}}
+    [cause] = kube.refused(422, "PATCH", f"{CLAIMS}/x/status", {"status": status}, MERGE)["details"]["causes"]
+    assert cause["field"] == "status.allocation.devices.results[0].adminAccess"

@@ -44,11 +44,27 @@ def test_claim_stays_until_the_last_pod_that_uses_it_is_gone() -> None:
     for name in ("c", "other"):
         kube.ok("POST", CLAIMS, {"metadata": {"name": name}, "spec": spec})
     for name in ("a", "b"):
-        kube.ok("POST", PODS, {"metadata": {"name": name}, "spec": {"containers": [container], "volumes": [volume]}})
+        pod = {"containers": [container], "volumes": [volume], "nodeName": "n"}
+        kube.ok("POST", PODS, {"metadata": {"name": name}, "spec": pod})
     kube.ok("DELETE", f"{CLAIMS}/other")
     kube.refused(404, "GET", f"{CLAIMS}/other")
     kube.ok("DELETE", f"{CLAIMS}/c")
-    kube.ok("DELETE", f"{PODS}/a")
+    kube.ok("DELETE", f"{PODS}/a?gracePeriodSeconds=0")
     assert kube.ok("GET", f"{CLAIMS}/c")["metadata"]["deletionTimestamp"]
-    kube.ok("DELETE", f"{PODS}/b")
+    kube.ok("DELETE", f"{PODS}/b?gracePeriodSeconds=0")
     kube.refused(404, "GET", f"{CLAIMS}/c")
+
+
+def test_pod_that_is_not_scheduled_does_not_protect_its_claim() -> None:
+    kube = protected()
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    pod = {"containers": [{"name": "c", "image": "i"}]}
+    for name in ("a", "b"):
+        kube.ok("POST", CLAIMS, {"metadata": {"name": name}, "spec": spec})
+        volume = {"name": "v", "persistentVolumeClaim": {"claimName": name}}
+        kube.ok("POST", PODS, {"metadata": {"name": name}, "spec": {**pod, "volumes": [volume]}})
+    kube.ok("POST", f"{PODS}/b/binding", {"metadata": {"name": "b"}, "target": {"kind": "Node", "name": "n"}})
+    for name in ("a", "b"):
+        kube.ok("DELETE", f"{CLAIMS}/{name}")
+    kube.refused(404, "GET", f"{CLAIMS}/a")
+    kube.ok("GET", f"{CLAIMS}/b")

@@ -78,3 +78,89 @@ def test_service_whose_selector_changes_has_other_endpoints(cluster: PodCluster)
     cluster.deployment("other", replicas=1)
     cluster.step()
     assert [each["targetRef"]["name"].partition("-")[0] for each in endpoints(cluster)] == ["other"]
+
+
+def test_endpoints_of_a_headless_service_have_the_host_names_of_pods(cluster: PodCluster) -> None:
+    port = {"name": "http", "port": 80, "targetPort": 8080, "appProtocol": "http"}
+    service(cluster, clusterIP="None", ports=[port])
+    assert cluster.store.list(SLICES)[0].get("ports") in (None, [])
+    cluster.deployment(replicas=1)
+    name = {"name": "w-0", "labels": {"app": "w"}}
+    spec = {"hostname": "w-0", "subdomain": "w", "containers": [{"name": "c", "image": "i"}]}
+    cluster.create(PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": name, "spec": spec})
+    cluster.step()
+    assert sorted(each.get("hostname", "") for each in endpoints(cluster)) == ["", "w-0"]
+    (subset,) = cluster.get(("", "endpoints"), "w")["subsets"]
+    assert "w-0" in [address.get("hostname") for address in subset["addresses"]]
+    assert subset["ports"] == [{"name": "http", "port": 8080, "protocol": "TCP", "appProtocol": "http"}]
+    for each in (cluster.store.list(SLICES)[0], cluster.get(("", "endpoints"), "w")):
+        assert each["metadata"]["labels"]["service.kubernetes.io/headless"] == ""
+
+
+def test_endpoints_have_the_labels_of_their_service(cluster: PodCluster) -> None:
+    service(cluster)
+    for changes, expected in (({"a": "1", "b": "2"}, {"a": "1", "b": "2"}), ({"a": None, "b": "3"}, {"b": "3"})):
+        cluster.patch(SERVICES, "w", {"metadata": {"labels": changes}})
+        for each in (cluster.store.list(SLICES)[0], cluster.get(("", "endpoints"), "w")):
+            labels = each["metadata"]["labels"]
+            assert {name: value for name, value in labels.items() if "/" not in name} == expected
+
+
+ENDPOINTS = ("", "endpoints")
+
+
+def external(cluster: PodCluster) -> None:
+    """Create a Service without a selector, and Endpoints of addresses outside of the cluster."""
+    spec = {"ports": [{"port": 80}]}
+    cluster.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "w"}, "spec": spec})
+    ready = [{"ip": "1.2.3.4"}, {"ip": "2001:db8::1", "hostname": "h"}]
+    subset = {"addresses": ready, "notReadyAddresses": [{"ip": "1.2.3.5"}], "ports": [{"name": "p", "port": 80}]}
+    meta = {"name": "w", "labels": {"a": "b"}}
+    cluster.create(ENDPOINTS, {"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": [subset]})
+
+
+def mirrored(cluster: PodCluster) -> dict[str, list[tuple[str, bool]]]:
+    """Return the addresses of the slices, and whether they are ready, by family."""
+    return {
+        each["addressType"]: [(one["addresses"][0], one["conditions"]["ready"]) for one in each["endpoints"]]
+        for each in cluster.store.list(SLICES)
+    }
+
+
+def test_endpoints_of_a_client_are_mirrored_to_slices(cluster: PodCluster) -> None:
+    external(cluster)
+    assert mirrored(cluster) == {"IPv4": [("1.2.3.4", True), ("1.2.3.5", False)], "IPv6": [("2001:db8::1", True)]}
+    for each in cluster.store.list(SLICES):
+        assert each["ports"] == [{"name": "p", "port": 80, "protocol": "TCP"}]
+        assert each["metadata"]["ownerReferences"][0]["kind"] == "Endpoints"
+        assert each["metadata"]["labels"] == {
+            "a": "b",
+            "kubernetes.io/service-name": "w",
+            "endpointslice.kubernetes.io/managed-by": "endpointslicemirroring-controller.k8s.io",
+        }
+
+
+def test_mirrored_slices_follow_their_endpoints(cluster: PodCluster) -> None:
+    external(cluster)
+    before = {each["metadata"]["uid"] for each in cluster.store.list(SLICES)}
+    changed = [{"addresses": [{"ip": "1.2.3.9"}], "ports": [{"name": "p", "port": 80}]}]
+    cluster.patch(ENDPOINTS, "w", {"metadata": {"labels": {"a": "c"}}, "subsets": changed})
+    assert mirrored(cluster) == {"IPv4": [("1.2.3.9", True)]}
+    [kept] = cluster.store.list(SLICES)
+    assert kept["metadata"]["labels"]["a"] == "c"
+    assert kept["metadata"]["uid"] in before
+    cluster.delete(ENDPOINTS, "w")
+    assert mirrored(cluster) == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+        {"annotations": {"control-plane.alpha.kubernetes.io/leader": "{}"}},
+    ],
+)
+def test_endpoints_that_are_not_to_be_mirrored_have_no_slices(cluster: PodCluster, change: Object) -> None:
+    external(cluster)
+    cluster.patch(ENDPOINTS, "w", {"metadata": change})
+    assert mirrored(cluster) == {}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from apiserver.tests.inprocess import Kube
 from clientgo_apiserver.crds.celcheck import rule_errors
 from clientgo_apiserver.crds.celvalidation import cel_errors
 
@@ -150,3 +151,41 @@ def test_no_rule_is_evaluated_after_rules_have_cost_too_much(length: int, path: 
     (cause,) = cel_errors(schema, {"l": ["a" * length] * 20}, None)
     assert (cause.field, "no further validation rules will be run" in cause.text) == (path, True)
     assert cause.message.startswith(f'Invalid value: "string": {detail}')
+
+
+CONSTANTS = [
+    ("int('x') > 0", "type conversion error from 'string' to 'int'"),
+    ("uint(-1) > 0u", "unsigned integer overflow"),
+    ("string(b'\\xff') == 'a'", "invalid UTF-8 in bytes, cannot convert to string"),
+    ("'a'.find('(') == ''", "error parsing regexp: missing closing ): `(`"),
+]
+
+
+@pytest.mark.parametrize(("rule", "reason"), CONSTANTS)
+def test_constant_that_cannot_be_converted_is_found_at_once(rule: str, reason: str) -> None:
+    [found] = errors(with_rule(STRING, rule))
+    assert f"program instantiation failed: {reason}" in found
+    [found] = errors(with_rule(STRING, "true", messageExpression=f"string({rule})"))
+    assert f"messageExpression instantiation failed: {reason}" in found
+
+
+@pytest.mark.parametrize(("rule", "reason"), CONSTANTS)
+def test_constant_of_a_policy_that_cannot_be_converted_is_found_at_once(kube: Kube, rule: str, reason: str) -> None:
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
+    spec = {"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": rule}]}
+    url = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+    [cause] = kube.refused(422, "POST", url, {"metadata": {"name": "p"}, "spec": spec})["details"]["causes"]
+    assert cause["reason"] == "InternalError"
+    assert cause["message"] == f"Internal error: program instantiation failed: {reason}"
+
+
+def test_number_beyond_a_double_is_no_literal() -> None:
+    [found] = errors(with_rule(STRING, "1e400 > 1.0"))
+    assert "invalid double literal" in found
+
+
+def test_negative_zero_has_a_sign() -> None:
+    rules = {"x-kubernetes-validations": [{"rule": "false", "messageExpression": "string(-0.0)"}]}
+    assert [cause.message for cause in cel_errors(holder({**STRING, **rules}), {"f": "a"}, None)] == [
+        'Invalid value: "a": -0'
+    ]

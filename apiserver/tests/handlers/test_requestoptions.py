@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import APPLY, CONFIG_MAPS, JSON_PATCH, MERGE, Kube, names
+from apiserver.tests.inprocess import APPLY, CONFIG_MAPS, JSON_PATCH, MERGE, STRATEGIC, Kube, names
 
 BIG = "99999999999999999999999"
 INVALID, RANGE = "invalid syntax", "value out of range"
@@ -143,3 +143,70 @@ def test_equal_owner_references_are_stored_once_with_a_warning(kube: Kube) -> No
     patched = kube.send("PATCH", f"{CONFIG_MAPS}/owned", patch, MERGE)
     assert patched.json()["metadata"]["resourceVersion"] == created.json()["metadata"]["resourceVersion"]
     assert "contains duplicate entries after mutating admission happens" in dict(patched.headers)["Warning"]
+
+
+@pytest.mark.parametrize(("method", "kind"), [("POST", "Create"), ("PUT", "Update"), ("DELETE", "Delete")])
+def test_each_value_of_dry_run_counts(kube: Kube, method: str, kind: str) -> None:
+    url = CONFIG_MAPS if method == "POST" else f"{CONFIG_MAPS}/a"
+    body = None if method == "DELETE" else config_map("new" if method == "POST" else "a")
+    status = kube.refused(422, method, f"{url}?dryRun=All&dryRun=x", body)
+    reason = f'{kind}Options.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["All","x"]'
+    assert status["message"].startswith(reason)
+    kube.ok("GET", f"{CONFIG_MAPS}/a")
+
+
+def test_negative_timeout_is_that_of_the_server(kube: Kube) -> None:
+    kube.ok("PATCH", f"{CONFIG_MAPS}/a?timeout=-1s", {"data": {"a": "b"}}, MERGE)
+
+
+def test_object_cannot_be_exported(kube: Kube) -> None:
+    status = kube.refused(400, "GET", f"{CONFIG_MAPS}/a?export=true")
+    assert status["message"] == "the export parameter, deprecated since v1.14, is no longer supported"
+    kube.ok("GET", f"{CONFIG_MAPS}?export=true")
+    kube.ok("GET", f"{CONFIG_MAPS}/a?export=false")
+
+
+def test_null_is_an_empty_strategic_patch_and_empty_options(kube: Kube) -> None:
+    before = kube.ok("GET", f"{CONFIG_MAPS}/a")
+    assert kube.ok("PATCH", f"{CONFIG_MAPS}/a", b"null", STRATEGIC) == before
+    kube.refused(400, "PATCH", f"{CONFIG_MAPS}/a", b"null", MERGE)
+    kube.refused(400, "DELETE", f"{CONFIG_MAPS}/a", b"[]")
+    assert kube.ok("DELETE", f"{CONFIG_MAPS}/a", b"null")["status"] == "Success"
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        (rb"\ud800", "\ufffd"),
+        (rb"\udc00\ud83d\ude00", "\ufffd\U0001f600"),
+        (rb"\\ud800\ud800x", "\\ud800\ufffdx"),
+    ],
+)  # fmt: skip
+def test_half_of_a_character_is_replaced(kube: Kube, text: bytes, stored: str) -> None:
+    body = b'{"metadata":{"name":"half"},"data":{"k":"%s"}}' % text
+    assert kube.ok("POST", CONFIG_MAPS, body)["data"] == {"k": stored}
+
+
+def test_new_object_keeps_the_owners_that_the_client_sends(kube: Kube) -> None:
+    sent = {
+        "manager": "m", "operation": "Apply", "apiVersion": "v1", "time": "2020-01-01T00:00:00Z",
+        "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:a": {}, "f:z": {}}},
+    }  # fmt: skip
+    body = {**config_map("kept", managedFields=[sent]), "data": {"a": "b"}}
+    first, second = kube.ok("POST", f"{CONFIG_MAPS}?fieldManager=c", body)["metadata"]["managedFields"]
+    assert first == {**sent, "fieldsV1": {"f:data": {"f:z": {}}}}
+    assert (second["manager"], second["fieldsV1"]) == ("c", {"f:data": {".": {}, "f:a": {}}})
+
+
+@pytest.mark.parametrize("sent", [[], [{}], [{"manager": "m", "operation": "Foo"}]])
+def test_owners_that_cannot_be_read_are_ignored(kube: Kube, sent: list[Any]) -> None:
+    body = {**config_map("kept", managedFields=sent), "data": {"a": "b"}}
+    [entry] = kube.ok("POST", f"{CONFIG_MAPS}?fieldManager=c", body)["metadata"]["managedFields"]
+    assert entry["manager"] == "c"
+
+
+def test_object_that_an_update_would_create_has_no_uid(kube: Kube) -> None:
+    url = "/apis/coordination.k8s.io/v1/namespaces/default/leases/new"
+    body = {"metadata": {"name": "new", "uid": "u"}, "spec": {}}
+    assert "UID in precondition: u" in kube.refused(409, "PUT", url, body)["message"]
+    kube.refused(404, "GET", url)

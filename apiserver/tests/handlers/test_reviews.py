@@ -97,3 +97,51 @@ def test_cron_job_has_ascii_digits_and_any_zone_of_the_database(
     spec = {"schedule": schedule, "timeZone": zone, "jobTemplate": template}
     body = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "a"}, "spec": spec}
     assert kube.send("POST", "/apis/batch/v1/namespaces/default/cronjobs", body).status == status
+
+
+SELECTOR = "spec.resourceAttributes."
+
+
+@pytest.mark.parametrize(
+    ("selector", "cause"),
+    [
+        ({"labelSelector": {}}, f"{SELECTOR}labelSelector.requirements: Required value: when"),
+        ({"labelSelector": {"rawSelector": "x", "requirements": [{"key": "a", "operator": "New"}]}},
+         f'{SELECTOR}labelSelector.rawSelector: Invalid value: "x": may not specified'),
+        ({"labelSelector": {"requirements": [{"key": "a b", "operator": "Exists"}]}},
+         f'{SELECTOR}labelSelector.requirements[0].key: Invalid value: "a b"'),
+        ({"fieldSelector": {"requirements": [{"operator": "Exists"}]}},
+         f"{SELECTOR}fieldSelector.requirements[0].key: Required value: must be specified"),
+        ({"fieldSelector": {"requirements": [{"key": "a", "operator": "In"}]}},
+         f"{SELECTOR}fieldSelector.requirements[0].values: Required value"),
+        ({"fieldSelector": {"requirements": [{"key": "a", "operator": "Exists", "values": ["b"]}]}},
+         f"{SELECTOR}fieldSelector.requirements[0].values: Forbidden"),
+    ],
+)  # fmt: skip
+def test_selector_of_an_access_review_is_validated(kube: Kube, selector: Any, cause: str) -> None:
+    url, spec = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"resourceAttributes": {"verb": "list"}}
+    kube.ok("POST", url, {"spec": spec})
+    status = kube.refused(422, "POST", url, {"spec": {"resourceAttributes": {"verb": "list", **selector}}})
+    assert cause in status["message"]
+
+
+def test_token_is_requested_for_the_account_of_the_path(kube: Kube) -> None:
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    uid = kube.ok("POST", accounts, {"metadata": {"name": "s"}})["metadata"]["uid"]
+    status = kube.refused(422, "POST", f"{accounts}/s/token", {"metadata": {"name": "other"}})
+    assert 'metadata.name: Invalid value: "other": must match the service account name' in status["message"]
+    status = kube.refused(409, "POST", f"{accounts}/s/token", {"metadata": {"uid": "u"}})
+    assert "the UID in the token request (u) does not match" in status["message"]
+    assert kube.ok("POST", f"{accounts}/s/token", {"metadata": {"uid": uid}})["metadata"]["uid"] == uid
+
+
+@pytest.mark.parametrize(
+    ("binding", "code", "message"),
+    [
+        ({}, 500, "target.name: Required value"),
+        ({"target": {"kind": "Pod", "name": "n"}}, 500, 'target.kind: Unsupported value: "Pod"'),
+        ({"target": {"name": "n"}}, 400, "Name parameter required."),
+    ],
+)
+def test_binding_names_its_pod_and_its_node(kube: Kube, binding: Any, code: int, message: str) -> None:
+    assert message in kube.refused(code, "POST", "/api/v1/namespaces/default/bindings", binding)["message"]

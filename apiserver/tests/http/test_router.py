@@ -127,3 +127,24 @@ def test_unknown_object_of_a_row_is_rejected(kube: Kube, include: str) -> None:
         assert response.status == 400
         assert f'includeObject: Invalid value: "{include}": must be' in response.json()["message"]
     assert kube.send("GET", f"{FOOS}?includeObject={include}").status == 200
+
+
+@pytest.mark.parametrize(
+    ("accept", "content_type"),
+    [
+        ("application/json;q=0.5, application/yaml", "application/yaml"),
+        ("application/yaml;q=0.9, application/json;q=1.0", "application/json"),
+        ("*/*, application/yaml", "application/yaml"),
+        ("application/json, application/yaml", "application/json"),
+        ("application/yaml;q=x, application/json;q=0.9", "application/yaml"),
+    ],
+)
+def test_preferred_type_is_returned(kube: Kube, accept: str, content_type: str) -> None:
+    assert kube.send("GET", CONFIG_MAPS, accept=accept).content_type == content_type
+
+
+def test_metadata_of_listed_objects_has_the_version_asked_for(kube: Kube) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+    accept = "application/json;as=PartialObjectMetadataList;v=v1beta1;g=meta.k8s.io"
+    listed = kube.ok("GET", CONFIG_MAPS, accept=accept)
+    assert [item["apiVersion"] for item in listed["items"]] == ["meta.k8s.io/v1beta1"]

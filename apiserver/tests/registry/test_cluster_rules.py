@@ -13,7 +13,7 @@ LIMITED = {"type": "Limited", "limited": {"limitResponse": {"type": "Queue"}}}
         ("/apis/node.k8s.io/v1/runtimeclasses", "a", {"handler": "Bad_Handler"}, ["handler"]),
         (f"{STORAGE}/volumeattachments", "a", {"spec": {"attacher": "", "nodeName": "", "source": {}}},
          ["spec.attacher", "spec.source", "spec.nodeName"]),
-        (f"{STORAGE}/volumeattributesclasses", "a", {"driverName": ""}, ["driverName"]),
+        (f"{STORAGE}/volumeattributesclasses", "a", {"driverName": ""}, ["driverName", "parameters"]),
         (f"{FLOW}/prioritylevelconfigurations", "a", {"spec": LIMITED}, ["spec.limited.limitResponse.queuing"]),
         (SERVICES, "wrong", {"spec": {"group": "x.y", "version": "v1"}},
          ["metadata.name", "spec.groupPriorityMinimum", "spec.versionPriority"]),

@@ -39,6 +39,8 @@ persistentvolumeclaims metadata: {annotations: {volume.beta.kubernetes.io/storag
     => metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated
 storageclasses allowedTopologies: [{matchLabelExpressions: [{key: beta.kubernetes.io/arch}]}]
     => allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.14
+csidrivers spec: {tokenRequests: [{}]} => spec.serviceAccountTokenInSecrets is unset
+csidrivers spec: {tokenRequests: [{}], serviceAccountTokenInSecrets: false} => none
 csistoragecapacities nodeTopology: {matchLabels: {beta.kubernetes.io/os: a}}
     => nodeTopology.matchLabels.beta.kubernetes.io/os: deprecated
 runtimeclasses scheduling: {nodeSelector: {beta.kubernetes.io/os: a}} => scheduling.nodeSelector: deprecated since v1.14

@@ -365,3 +365,9 @@ def test_object_with_an_item_without_name_has_no_owners_and_takes_no_apply(kube:
         " failed to convert new object (default/s; /v1, Kind=ServiceAccount) to smd typed:"
         " .secrets: element 1: associative list with keys has an element that omits all key fields"
     )
+
+
+def test_mistyped_label_does_not_fit_the_schema(kube: Kube) -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": {"a": 1}}}
+    status = kube.refused(500, "PATCH", f"{CONFIG_MAPS}/c?fieldManager=x", config, APPLY)
+    assert ".metadata.labels.a: expected string" in status["message"]

@@ -33,6 +33,7 @@ Entries = dict[str, Object]
 _encode = msgspec.json.Encoder().encode
 _MAX_UPDATE_ENTRIES = 10
 _OLD_UPDATES = "ancient-changes"
+_SCALE_REPLICAS = ("f:spec", "f:replicas")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +235,10 @@ def _capped(entries: Entries) -> Entries:
     return capped
 
 
-def after_scale(entries: list[Object], path: FieldPath, who: FieldManager, *, changed: bool) -> list[Object]:
+def after_scale(entries: list[Object], path: FieldPath, who: FieldManager | None, *, changed: bool) -> list[Object]:
     """Return the entries after a write of the replicas, at this path, through the scale subresource.
+
+    `who` is None if there are no replicas that a manager could own.
 
     As on a real server, it is recorded only if the replicas have an owner, and without a time. A write that changes
     nothing gives an owner by updates an entry of its own for the replicas.
@@ -255,7 +258,32 @@ def after_scale(entries: list[Object], path: FieldPath, who: FieldManager, *, ch
             after.append({**entry, "fieldsV1": remaining})
         if not changed:
             after.append({name: value for name, value in entry.items() if name != "time"} | {"fieldsV1": fields})
-    return sort([*after, who.entry(fields, "")] if owned and changed else after)
+    return sort([*after, who.entry(fields, "")] if who is not None and owned and changed else after)
+
+
+def scale_entries(entries: list[Object], path: FieldPath, scale_version: str) -> list[Object]:
+    """Return the entries of a Scale: those that have the replicas, which are at this path of the scaled object."""
+    fields = tree_of(_SCALE_REPLICAS)
+    owners = (entry for entry in entries if contains(entry.get("fieldsV1", {}), path))
+    return [{**entry, "apiVersion": scale_version, "fieldsV1": fields} for entry in owners]
+
+
+def after_applied_scale(entries: list[Object], scaled: list[Object], path: FieldPath, api_version: str) -> list[Object]:
+    """Return the entries of an object, of this version, after an apply of its Scale, which has the entries `scaled`."""
+    owners = {_owner(entry): entry for entry in scaled if contains(entry.get("fieldsV1", {}), _SCALE_REPLICAS)}
+    fields, after = tree_of(path), list[Object]()
+    for entry in entries:
+        if not contains(entry.get("fieldsV1", {}), path) or owners.pop(_owner(entry), None) is not None:
+            after.append(entry)
+        elif remaining := difference(entry.get("fieldsV1", {}), fields):
+            after.append({**entry, "fieldsV1": remaining})
+    changed = {"apiVersion": api_version, "fieldsV1": fields}
+    new = [{name: value for name, value in entry.items() if name != "time"} | changed for entry in owners.values()]
+    return sort([*after, *new])
+
+
+def _owner(entry: Object) -> tuple[str, ...]:
+    return tuple(entry.get(name) or "" for name in ("manager", "operation", "subresource"))
 
 
 def sort(entries: list[Object]) -> list[Object]:

@@ -152,6 +152,8 @@ def _node(obj: Object, _: Object | None) -> Object:
     first = spec.get("podCIDR")
     if first and [first] != (spec.get("podCIDRs") or [])[:1]:
         spec["podCIDRs"] = [first]
+    elif spec.get("podCIDRs"):
+        spec["podCIDR"] = spec["podCIDRs"][0]
     if status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = status["capacity"]
     return {**obj, "spec": spec, "status": status}

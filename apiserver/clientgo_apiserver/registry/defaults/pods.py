@@ -162,16 +162,17 @@ def quality_of_service(spec: Object) -> str:
     """Return Guaranteed, Burstable or BestEffort, by the requests and limits of a pod or its containers."""
     owners = (
         [spec]
-        if spec.get("resources")
+        if spec.get("resources") is not None
         else [container_spec for field in CONTAINERS for container_spec in spec.get(field) or ()]
     )
     guaranteed, any_given = True, False
     for owner in owners:
         resources = owner.get("resources") or {}
         limits, requested = (_computed(resources.get(field)) for field in ("limits", "requests"))
-        any_given = any_given or bool(limits or requested)
+        any_given = any_given or any(limits.values()) or any(requested.values())
         for name in _OVERCOMMITTED:
-            guaranteed = guaranteed and name in limits and requested.get(name, limits[name]) == limits[name]
+            limit = limits.get(name, 0)
+            guaranteed = guaranteed and limit > 0 and requested.get(name, limit) == limit
     if not any_given:
         return "BestEffort"
     return "Guaranteed" if guaranteed else "Burstable"

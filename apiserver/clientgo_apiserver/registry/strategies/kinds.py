@@ -131,6 +131,32 @@ class _JobStrategy(_OrphaningStrategy):
         return {**new, "metadata": meta, "spec": spec}
 
 
+class _JobStatusStrategy(StatusStrategy):
+    """Strategy of the status of Jobs: one without labels has those of its pods, when it is read from the storage."""
+
+    def prepare_for_update(self, _: Write, new: Object, __: Object) -> Object:
+        """Return the Job with the labels of its pods, unless it has others."""
+        labels = (new["spec"]["template"].get("metadata") or {}).get("labels")
+        if new["metadata"].get("labels") or not labels:
+            return new
+        return {**new, "metadata": {**new["metadata"], "labels": labels}}
+
+
+class _VolumeStatusStrategy(StatusStrategy):
+    """Strategy of the status of PersistentVolumes, which has the time of its last change of phase."""
+
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
+        """Return the volume with the time of its phase: that of the write, unless the client sets another."""
+        status: Object = new.get("status") or {}
+        before: Object = old.get("status") or {}
+        time, earlier = (each.get("lastPhaseTransitionTime") for each in (status, before))
+        if status.get("phase") == before.get("phase"):
+            time = time or earlier
+        elif time is None or time == earlier:
+            time = context.now
+        return {**new, "status": {**status, "lastPhaseTransitionTime": time}} if time else new
+
+
 class _APIServiceStrategy(Strategy):
     """Strategy of APIServices: local ones are available from the start."""
 
@@ -151,6 +177,54 @@ class _ServiceCIDRStrategy(Strategy):
     def reset_fields(self, context: Write, new: Object, old: Object) -> Object:
         """Return the new object, with the old status if it is reset."""
         return new if is_written_with_status(context.resource) else super().reset_fields(context, new, old)
+
+
+class _EndpointSliceStrategy(Strategy):
+    """Strategy of EndpointSlices: version 1 cannot write the topology of endpoints."""
+
+    def prepare_for_create(self, _: Write, new: Object) -> Object:
+        """Return the slice without the topology of its endpoints."""
+        endpoints = new.get("endpoints") or ()
+        if not any("deprecatedTopology" in endpoint for endpoint in endpoints):
+            return new
+        return {
+            **new,
+            "endpoints": [
+                {field: value for field, value in endpoint.items() if field != "deprecatedTopology"}
+                for endpoint in endpoints
+            ],
+        }
+
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
+        """Return the slice without the topology of its endpoints; its generation counts the topology sent."""
+        return self.prepare_for_create(context, super().prepare_for_update(context, new, old))
+
+
+class _TaintStrategy(Strategy):
+    """Strategy of kinds with taints of devices, whose time is that of the write unless the client sets it."""
+
+    def prepare_for_create(self, context: Write, new: Object) -> Object:
+        """Return the object with the times of its taints."""
+        spec: Object = new.get("spec") or {}
+        changes: Object = {}
+        if "taint" in spec:
+            changes["taint"] = _dated(spec["taint"], context.now)
+        if any(device.get("taints") for device in spec.get("devices") or ()):
+            changes["devices"] = [
+                {**device, "taints": [_dated(taint, context.now) for taint in device["taints"]]}
+                if device.get("taints")
+                else device
+                for device in spec["devices"]
+            ]
+        return {**new, "spec": {**spec, **changes}} if changes else new
+
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
+        """Return the object with the times of its taints, and its generation."""
+        return super().prepare_for_update(context, self.prepare_for_create(context, new), old)
+
+
+def _dated(taint: Object, now: str) -> Object:
+    return {**taint, "timeAdded": taint.get("timeAdded") or now}
 
 
 class _PriorityClassStrategy(Strategy):
@@ -213,6 +287,7 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("", "pods", "status"): StatusStrategy("ownerReferences"),
     ("", "pods", "ephemeralcontainers"): EphemeralContainersStrategy(),
     ("", "pods", "resize"): ResizeStrategy(),
+    ("", "persistentvolumes", "status"): _VolumeStatusStrategy(),
     ("", "serviceaccounts", ""): _ServiceAccountStrategy(),
     ("", "services", ""): ServiceStrategy(),
     ("", "replicationcontrollers", ""): _OrphaningStrategy(),
@@ -223,7 +298,11 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("apps", "deployments", "status"): StatusStrategy("labels"),
     ("apps", "deployments", "scale"): _DeploymentStrategy(),
     ("batch", "jobs", ""): _JobStrategy(),
+    ("batch", "jobs", "status"): _JobStatusStrategy(),
+    ("discovery.k8s.io", "endpointslices", ""): _EndpointSliceStrategy(),
     ("networking.k8s.io", "servicecidrs", ""): _ServiceCIDRStrategy(),
+    ("resource.k8s.io", "devicetaintrules", ""): _TaintStrategy(),
+    ("resource.k8s.io", "resourceslices", ""): _TaintStrategy(),
     ("scheduling.k8s.io", "priorityclasses", ""): _PriorityClassStrategy(),
     (*_REQUESTS, ""): RequestStrategy(),
     (*_REQUESTS, "approval"): ApprovalStrategy(),

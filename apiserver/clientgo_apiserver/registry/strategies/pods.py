@@ -3,12 +3,15 @@
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value
 from clientgo_apiserver.registry.defaults.pods import quality_of_service
+from clientgo_apiserver.registry.strategies.matchlabelkeys import with_selected_labels
 from clientgo_apiserver.registry.strategies.strategy import Strategy, with_versions
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.releases.release import current
 
 _RESIZED = ("resources", "resizePolicy")
 _RESIZABLE = ("containers", "initContainers")
+_AMOUNTS = ("requests", "limits")
+_RESIZABLE_AMOUNTS = ("cpu", "memory")
 _MIRROR = "kubernetes.io/config.mirror"
 
 
@@ -16,6 +19,10 @@ class PodStrategy(Strategy):
     """Strategy of pods."""
 
     graceful = True
+
+    def prepare_for_create(self, _: Write, new: Object) -> Object:
+        """Return the pod with its own labels in the selectors whose keys name them."""
+        return with_selected_labels(new)
 
 
 class _PartStrategy(PodStrategy):
@@ -107,7 +114,7 @@ def _resize_errors(new: Object, old: Object) -> list[Cause]:
             elif kind == "initContainers" and container.get("restartPolicy") != "Always":
                 causes += _init_container_errors(container, other, path)
             else:
-                causes += _container_errors(container.get("resources") or {}, other.get("resources") or {}, path)
+                causes += _container_errors(container, other, path, kind)
     return causes
 
 
@@ -120,15 +127,26 @@ def _init_container_errors(before: Object, after: Object, path: str) -> list[Cau
     if restarts and old != new:
         reason = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
         return [forbidden_field(path, reason)]
-    return _container_errors(old, new, path)
+    return _container_errors(before, after, path, "initContainers")
 
 
-def _container_errors(before: Object, after: Object, path: str) -> list[Cause]:
+def _container_errors(before: Object, after: Object, path: str, kind: str) -> list[Cause]:
     causes = []
-    for kind in ("requests", "limits"):
-        old, new = before.get(kind) or {}, after.get(kind) or {}
+    for field in _AMOUNTS:
+        old, new = ((container.get("resources") or {}).get(field) or {} for container in (before, after))
         if not set(old) <= set(new):
-            causes.append(forbidden_field(f"{path}.resources.{kind}", f"resource {kind} cannot be removed"))
-        if any(old.get(name) != new.get(name) for name in {*old, *new} - {"cpu", "memory"}):
-            causes.append(forbidden_field("spec", "only cpu and memory resources are mutable"))
+            causes.append(forbidden_field(f"{path}.resources.{field}", f"resource {field} cannot be removed"))
+    if _fixed(before) != _fixed(after):
+        target, place = ("", "spec") if kind == "containers" else (" for init or sidecar containers", path)
+        causes.append(forbidden_field(place, f"only cpu and memory resources{target} are mutable"))
     return causes
+
+
+def _fixed(container: Object) -> Object:
+    """Return a container without the amounts that a resize changes."""
+    resources = container.get("resources") or {}
+    amounts = {
+        field: {name: amount for name, amount in (resources.get(field) or {}).items() if name not in _RESIZABLE_AMOUNTS}
+        for field in _AMOUNTS
+    }
+    return {**container, "resources": {**resources, **amounts}}

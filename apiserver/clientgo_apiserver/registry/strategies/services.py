@@ -170,10 +170,10 @@ def _set_families(spec: Object, before: Object, rejected: Rejection) -> None:
     headless = spec.get("clusterIP") == "None" and not spec.get("selector")
     default = "RequireDualStack" if headless else "SingleStack"
     policy = spec["ipFamilyPolicy"] = spec.get("ipFamilyPolicy", before.get("ipFamilyPolicy") or default)
-    _release_second(spec, before)
+    released = _release_second(spec, before)
     rejected(list(_address_errors(spec, before.get("clusterIPs") or [])))
     addresses, families = spec.get("clusterIPs") or [], list(spec.get("ipFamilies") or before.get("ipFamilies") or ())
-    causes = []
+    causes = list(released)
     if policy == "SingleStack":
         lists = (("cluster IPs", addresses), ("IP families", families))
         causes += [invalid_value("spec.ipFamilyPolicy", policy, _SEVERAL.format(name)) for name, of in lists if of[1:]]
@@ -201,12 +201,23 @@ def _set_families(spec: Object, before: Object, rejected: Rejection) -> None:
     rejected(causes)
 
 
-def _release_second(spec: Object, before: Object) -> None:
-    """Drop the second address and family of a Service that becomes single-stack, if the client repeats them."""
-    if spec["ipFamilyPolicy"] == "SingleStack" and before:
-        for field in ("clusterIPs", "ipFamilies"):
-            if spec.get(field) and spec[field] == before.get(field):
-                spec[field] = spec[field][:1]
+def _release_second(spec: Object, before: Object) -> list[Cause]:
+    """Drop the second address and family of a Service that becomes single-stack, unless the client changes them.
+
+    Return the errors of one that drops them, and does not become single-stack.
+    """
+    if not before:
+        return []
+    causes = []
+    for field, name in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
+        old, new = before.get(field) or [], spec.get(field) or []
+        is_kept = new == old or (not new and field == "ipFamilies")
+        if spec["ipFamilyPolicy"] == "SingleStack" and old and is_kept:
+            spec[field] = old[:1]
+        elif spec["ipFamilyPolicy"] != "SingleStack" and 0 < len(new) < len(old):
+            reason = f"must be 'SingleStack' to release the secondary {name}"
+            causes.append(invalid_value("spec.ipFamilyPolicy", spec["ipFamilyPolicy"], reason))
+    return causes
 
 
 def _address_errors(spec: Object, old_addresses: list[str]) -> Iterator[Cause]:

@@ -18,6 +18,7 @@ from clientgo_apiserver.registry.strategies.podwarnings import (
     pod_warnings,
     selector_term_warnings,
 )
+from clientgo_apiserver.releases.release import current
 
 Warn = Callable[[Object, Object | None], Iterable[str]]
 """Returns the warnings about an object and the one it replaces, None if it is created."""
@@ -220,6 +221,17 @@ def _storage_capacity(new: Object, _: Object | None) -> Iterator[str]:
             yield f"nodeTopology.matchLabels.{key}: {DEPRECATED_NODE_LABELS[key]}"
 
 
+def _driver(new: Object, old: Object | None) -> Iterator[str]:
+    spec, before = new.get("spec") or {}, (old or {}).get("spec") or {}
+    tokens, in_secrets = spec.get("tokenRequests"), spec.get("serviceAccountTokenInSecrets")
+    is_unset = in_secrets is None and current().enabled("CSIServiceAccountTokenSecrets")
+    if tokens and is_unset and tokens != before.get("tokenRequests"):
+        yield (
+            "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent"
+            " possible logging of tokens in volume attributes"
+        )
+
+
 def _runtime_class(new: Object, _: Object | None) -> Iterator[str]:
     for key in sorted((new.get("scheduling") or {}).get("nodeSelector") or ()):
         if key in DEPRECATED_NODE_LABELS:
@@ -339,6 +351,7 @@ _WARNINGS: Mapping[tuple[str, str], Warn] = {
     ("networking.k8s.io", "ingresses"): _ingress,
     ("networking.k8s.io", "networkpolicies"): _network_policy,
     ("node.k8s.io", "runtimeclasses"): _runtime_class,
+    ("storage.k8s.io", "csidrivers"): _driver,
     ("storage.k8s.io", "csistoragecapacities"): _storage_capacity,
     ("storage.k8s.io", "storageclasses"): _storage_class,
 }

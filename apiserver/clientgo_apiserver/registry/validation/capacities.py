@@ -1,18 +1,17 @@
 """Rules of devices: what requests may take of a capacity, and the addresses of a network interface."""
 
 import ipaddress
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity, total
+from clientgo_apiserver.api.names import without_zeros
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required, too_many
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 
 _MAX_VALUES = 10
-_LEADING_ZEROS = re.compile(r"(^|\.)0+(?=\d)")
 _ONE = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
 _NO_DEFAULT = "default value is not valid according to the requestPolicy"
 _NO_ADDRESS = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
@@ -104,7 +103,7 @@ def interface_address(value: str, _: FieldScope) -> Iterator[Cause]:
 def _canonical(value: Any) -> str:
     """Return an interface's address in the canonical form; empty if it is invalid."""
     address, slash, length = value.partition("/")
-    plain = _LEADING_ZEROS.sub(r"\1", address)
+    plain = without_zeros(address)
     try:
         interface = ipaddress.ip_interface(f"{plain}/{length}")
     except ValueError:

@@ -2,15 +2,20 @@
 
 import base64
 import binascii
+import ipaddress
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo_apiserver.api.names import label_errors, subdomain_errors
+from clientgo_apiserver.api.names import label_errors, path_segment_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, invalid_value, required
-from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required
+from clientgo_apiserver.registry.validation.generic import IMMUTABLE
+from clientgo_apiserver.registry.validation.network import cidr
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+from clientgo_apiserver.registry.validation.storage import VOLUME_SETTINGS
 
+_FAMILIES = 2
 _BLOCK = re.compile(rb"-----BEGIN ([^-]*)-----")
 
 
@@ -50,21 +55,15 @@ def request_duration(value: Any, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", value, "may not specify a duration less than 600 seconds (10 minutes)")
 
 
-@rule(absent=True)
-def node_name(value: Any, _: FieldScope) -> Iterator[Cause]:
-    """Check the name of a node, which must not be empty."""
-    for reason in subdomain_errors(value or ""):
-        yield invalid_value("", value or "", reason)
-
-
 @rule()
 def api_service(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check that the name is that of the version and group."""
-    spec = value.get("spec") or {}
-    name, expected = value["metadata"].get("name", ""), f"{spec.get('version', '')}.{spec.get('group', '')}"
-    if name != expected:
-        reason = f'must be `spec.version+"."+spec.group`: "{expected}"'
-        yield invalid_value("metadata.name", name, reason)
+    """Check that the name, and the prefix of a generated one, are the version and group."""
+    spec, meta = value.get("spec") or {}, value["metadata"]
+    expected = f"{spec.get('version', '')}.{spec.get('group', '')}"
+    for field in ("generateName", "name"):
+        name = meta.get(field, "")
+        if name and name != expected and not path_segment_errors(name):
+            yield invalid_value(f"metadata.{field}", name, f'must be `spec.version+"."+spec.group`: "{expected}"')
 
 
 @rule()
@@ -77,6 +76,72 @@ def local_bundle(value: str, _: FieldScope) -> Iterator[Cause]:
 @rule(absent=True)
 def volume_source(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Check that an attachment has exactly one source."""
-    names = [name for name in ("persistentVolumeName", "inlineVolumeSpec") if (value or {}).get(name)]
-    if not names:
-        yield required("", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
+    sources = {
+        name: source
+        for name in ("persistentVolumeName", "inlineVolumeSpec")
+        if (source := (value or {}).get(name)) is not None
+    }
+    reason = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+    if len(sources) != 1:
+        yield forbidden_field("", reason) if sources else required("", reason)
+    elif sources.get("persistentVolumeName") == "":
+        yield required("persistentVolumeName", "must specify non empty persistentVolumeName")
+
+
+@rule()
+def any_volume(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Require some source of an inline volume."""
+    if not value.keys() - VOLUME_SETTINGS:
+        yield required("", "must specify a volume type")
+
+
+@rule()
+def distinct_tolerations(value: list[Object], _: FieldScope) -> Iterator[Cause]:
+    """Check that the tolerations of a runtime class differ in more than their seconds."""
+    seen = set()
+    for index, toleration in enumerate(value):
+        key = tuple(toleration.get(field, "") for field in ("key", "operator", "value", "effect"))
+        if key in seen:
+            yield duplicate(f"[{index}]", toleration)
+        seen.add(key)
+
+
+@rule(absent=True)
+def service_ranges(value: list[str] | None, scope: FieldScope) -> Iterator[Cause]:
+    """Check the address ranges of services: one, or one of each family."""
+    ranges = value or []
+    if not ranges:
+        yield required("", "at least one CIDR required")
+        return
+    if len(ranges) > _FAMILIES:
+        yield invalid_value("", {"CIDRs": ranges}, "may only hold up to 2 values")
+        return
+    families = [":" in text for text in ranges]
+    faults = [within(f"[{index}]", _range_errors(text, scope)) for index, text in enumerate(ranges)]
+    for causes in faults:
+        yield from causes
+    if len({*families}) < len(families) and not any(faults):
+        reason = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+        yield invalid_value("", ranges, reason)
+
+
+def _range_errors(text: str, scope: FieldScope) -> list[Cause]:
+    """Return the errors of a range, which must be in the canonical form."""
+    faults = list(cidr(text, scope))
+    if not faults and text != (canonical := str(ipaddress.ip_network(text))):
+        faults = [invalid_value("", text, f'must be in canonical form ("{canonical}")')]
+    return faults
+
+
+@rule(update=True)
+def service_range_updates(new: list[str] | None, old: list[str] | None, scope: FieldScope) -> Iterator[Cause]:
+    """Check that an update changes no address range; it may add one of the other family."""
+    ranges, before = new or [], old or []
+    if len(ranges) < len(before) or len(ranges) > max(len(before), _FAMILIES):
+        yield invalid_value("", ranges, IMMUTABLE)
+        return
+    for index, (text, earlier) in enumerate(zip(ranges, before, strict=False)):
+        if text != earlier:
+            yield invalid_value(f"[{index}]", text, IMMUTABLE)
+    if len(ranges) > len(before):
+        yield from service_ranges(ranges, scope)

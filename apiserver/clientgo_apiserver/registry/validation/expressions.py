@@ -58,9 +58,12 @@ def composed_variables(spec: Object) -> tuple[tuple[str, ExprType], ...] | None:
 
 def _expression(field: str, source: str, scope: AdmissionScope, *results: ExprType) -> Causes:
     try:
-        compile_condition(source, scope, *results)
+        expression = compile_condition(source, scope, *results)
     except InvalidExpression as error:
         yield invalid_value(field, source, str(error))
+        return
+    if reason := expression.constant_error:
+        yield Cause("InternalError", field, f"Internal error: program instantiation failed: {reason}")
 
 
 @rule()

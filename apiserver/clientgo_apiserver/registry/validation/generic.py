@@ -1,11 +1,8 @@
 """General rules of single values: presence, choices, bounds, formats, immutability."""
 
-import ipaddress
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from clientgo.internal.hosts import parse_ip
 from clientgo.meta.jsonvalues import canonical, is_among, same
 from clientgo_apiserver.api import names
 from clientgo_apiserver.api.limits import MAX_ANNOTATION_BYTES
@@ -61,6 +58,13 @@ def required_number(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cau
 def set_required(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
     """Reject an absent value; an empty one is allowed (a pointer in Go)."""
     if value is None:
+        yield required_value("", detail)
+
+
+@rule()
+def not_empty(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
+    """Reject an empty value with this message; an absent one is allowed (a pointer in Go)."""
+    if value in _NOTHING:
         yield required_value("", detail)
 
 
@@ -212,6 +216,12 @@ def formed(value: Any, _: FieldScope, form: str) -> Iterator[Cause]:
 
 
 @rule(absent=True)
+def required_subdomain(value: Any, scope: FieldScope) -> Iterable[Cause]:
+    """Reject a text that is not a subdomain; an absent one is empty."""
+    return formed(value, scope, "subdomain")
+
+
+@rule(absent=True)
 def port(value: Any, scope: FieldScope) -> Iterable[Cause]:
     """Reject an invalid port number or name; an absent one is 0."""
     return named(value, scope, "port_name") if isinstance(value, str) and value else _port(value)
@@ -257,25 +267,13 @@ def annotations(value: Any, _: FieldScope) -> Iterator[Cause]:
         yield too_long("", MAX_ANNOTATION_BYTES)
 
 
-def without_zeros(address: str) -> str:
-    """Return an IPv4 address without leading zeros of its numbers, which older versions ignore."""
-    return re.sub(r"(^|\.)0+(?=\d)", r"\1", address)
-
-
 @rule()
 def ip_address(value: Any, _: FieldScope | None = None) -> Iterator[Cause]:
     """Reject a text that is not an IP address."""
-    plain = without_zeros(value)
-    parsed = parse_ip(plain)
-    if parsed is None:
-        yield invalid_value("", value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
-        return
-    if not current().enabled("StrictIPCIDRValidation"):
-        return  # the address has a warning
-    if parsed.version == 4 and plain != value:
-        yield invalid_value("", value, "must not have leading 0s")
-    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
-        yield invalid_value("", value, "must not be an IPv4-mapped IPv6 address")
+    is_strict = current().enabled("StrictIPCIDRValidation")  # otherwise the address has a warning
+    for reason in names.ip_errors(value):
+        if is_strict or reason == names.NO_IP_ADDRESS:
+            yield invalid_value("", value, reason)
 
 
 @rule()

@@ -10,7 +10,7 @@ from clientgo_apiserver.api import names
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.gotypes.metadata import service_name_errors
-from clientgo_apiserver.registry.validation.generic import ip_address, port, without_zeros
+from clientgo_apiserver.registry.validation.generic import ip_address, port
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 from clientgo_apiserver.releases.release import current
 
@@ -36,7 +36,7 @@ ParsedNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 def _network(value: Any) -> ParsedNetwork | None:
     try:
-        return ipaddress.ip_network(without_zeros(value), strict=False) if "/" in value else None
+        return ipaddress.ip_network(names.without_zeros(value), strict=False) if "/" in value else None
     except ValueError:
         return None
 
@@ -45,8 +45,6 @@ def _network(value: Any) -> ParsedNetwork | None:
 def cidr(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject a text that is not an address range."""
     network = _network(value)
-    if not value:
-        return
     if network is None:
         yield invalid_value("", value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
     elif current().enabled("StrictIPCIDRValidation"):  # otherwise these have warnings
@@ -63,7 +61,7 @@ def cidr(value: str, _: FieldScope) -> Iterator[Cause]:
 @rule()
 def special_ip(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject the address of an endpoint that is not one of a host."""
-    address = parse_ip(without_zeros(value))
+    address = parse_ip(names.without_zeros(value))
     if address is None:
         yield invalid_value("", value, "must be a valid IP address")
         return
@@ -94,7 +92,7 @@ def host_name(value: str, _: FieldScope) -> Iterator[Cause]:
     if "*" in value:
         if not re.fullmatch(_WILDCARD, value):
             yield invalid_value("", value, _NOT_A_WILDCARD)
-    elif value:
+    else:
         for reason in names.subdomain_errors(value):
             yield invalid_value("", value, reason)
 
@@ -319,7 +317,7 @@ def ingress_backend(value: Object, scope: FieldScope) -> Iterator[Cause]:
         group = resource.get("apiGroup")
         yield from (
             invalid_value("resource.apiGroup", group, reason)
-            for reason in (names.subdomain_errors(group) if group else ())
+            for reason in (() if group is None else names.subdomain_errors(group))
         )
         for field in ("kind", "name"):
             text = resource.get(field) or ""

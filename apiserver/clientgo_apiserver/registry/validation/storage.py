@@ -5,19 +5,34 @@ from typing import Any
 
 from clientgo_apiserver.api.names import qualified_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, too_long
+from clientgo_apiserver.api.status import (
+    Cause,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    required,
+    too_long,
+)
 from clientgo_apiserver.gotypes.gostructs import go_diff
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
-from clientgo_apiserver.registry.validation.pods.resources import amount
+from clientgo_apiserver.registry.validation.pods.resources import amount, is_native
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MAX_PARAMETERS, _MAX_PARAMETER_SIZE = 512, 256 * 1024
-# The fields of a volume besides its source, which no update changes.
-_NOT_SOURCES = frozenset((
+VOLUME_SETTINGS = frozenset((
     "accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy",
     "storageClassName", "volumeAttributesClassName", "volumeMode",
 ))  # fmt: skip
+"""Fields of a volume besides its source, which no update changes."""
+
+_RESIZES = (
+    *("ControllerResizeInProgress", "ControllerResizeInfeasible"),
+    *("NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"),
+)
+_LEAST_TOKEN_SECONDS, _MOST_TOKEN_SECONDS = 600, 1 << 32
+_MAX_NODE_ID = 256
 
 
 @rule()
@@ -46,6 +61,33 @@ def basic_quantities(value: Object, _: FieldScope) -> Iterator[Cause]:
             yield invalid_value(f"[{name}]", int(parsed.value), "must be a valid resource quantity")
 
 
+@rule()
+def resize_statuses(value: dict[str, str], _: FieldScope) -> Iterator[Cause]:
+    """Check which resources of a claim are resized, and how far."""
+    for name, status in sorted(value.items()):
+        yield from _resource_errors(name)
+        if status not in _RESIZES:
+            yield not_supported("", name, _RESIZES)
+
+
+@rule()
+def allocated_storage(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the resources that a claim has, or will have."""
+    for name, quantity in sorted(value.items()):
+        if errors := list(_resource_errors(name)):
+            yield from errors
+        else:
+            yield from basic_quantities({name: quantity}, _)
+
+
+def _resource_errors(name: str) -> Iterator[Cause]:
+    """Return the errors of the name of a resource of a claim: storage, or one with a domain."""
+    errors = qualified_errors(name)
+    yield from (invalid_value("", name, reason) for reason in errors)
+    if not errors and is_native(name) and name != "storage":
+        yield not_supported("", name, ("storage",))
+
+
 def _positive(quantity: Any) -> Iterator[Cause]:
     parsed = amount(quantity)
     if parsed is None:
@@ -69,7 +111,7 @@ def volume_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 def _source(spec: Object) -> Object:
-    source = {field: value for field, value in spec.items() if field not in _NOT_SOURCES}
+    source = {field: value for field, value in spec.items() if field not in VOLUME_SETTINGS}
     if isinstance(source.get("csi"), dict):
         source["csi"] = {
             field: member for field, member in source["csi"].items() if field != "controllerExpandSecretRef"
@@ -123,3 +165,65 @@ def provisioner(value: str, _: FieldScope) -> Iterator[Cause]:
     """Check the name of a provisioner."""
     for reason in qualified_errors(value.lower()) if value else ():
         yield invalid_value("", value.lower(), reason)
+
+
+@rule()
+def distinct_topologies(value: list[Object], _: FieldScope) -> Iterator[Cause]:
+    """Check that the topologies of a class differ, and the keys of each; an empty topology is always a duplicate."""
+    earlier: list[dict[str, set[str]]] = [{} for _ in value]
+    for index, term in enumerate(value):
+        topology: dict[str, set[str]] = {}
+        for number, requirement in enumerate(term.get("matchLabelExpressions") or ()):
+            key = requirement.get("key") or ""
+            if key in topology:
+                yield duplicate(f"[{index}].matchLabelExpressions[{number}].key", key)
+            topology[key] = {*(requirement.get("values") or ())}
+        for _repeated in range(earlier.count(topology)):
+            yield duplicate(f"[{index}].matchLabelExpressions", "")
+        earlier.append(topology)
+
+
+@rule()
+def token_requests(value: list[Object], _: FieldScope) -> Iterator[Cause]:
+    """Check that the tokens of a driver have different audiences, and their lifetimes."""
+    audiences = set()
+    for index, request in enumerate(value):
+        audience, seconds = request.get("audience") or "", request.get("expirationSeconds")
+        if audience in audiences:
+            yield duplicate(f"[{index}].audience", audience)
+            continue
+        audiences.add(audience)
+        if seconds is not None and seconds < _LEAST_TOKEN_SECONDS:
+            reason = "may not specify a duration less than 10 minutes"
+            yield invalid_value(f"[{index}].expirationSeconds", seconds, reason)
+        if seconds is not None and seconds > _MOST_TOKEN_SECONDS:
+            reason = "may not specify a duration larger than 2^32 seconds"
+            yield invalid_value(f"[{index}].expirationSeconds", seconds, reason)
+
+
+@rule()
+def node_id(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Check the length of the name of a node that a driver knows."""
+    if len(value.encode()) > _MAX_NODE_ID:
+        yield invalid_value("", value, f"must be {_MAX_NODE_ID} characters or less")
+
+
+@rule()
+def topology_keys(value: list[str], _: FieldScope) -> Iterator[Cause]:
+    """Check the keys of a driver's topology; errors name the driver."""
+    for index, key in enumerate(value):
+        if not key:
+            yield required("")
+        if key in value[:index]:
+            yield duplicate("", key)
+        yield from (invalid_value("", key, reason) for reason in qualified_errors(key))
+
+
+@rule(update=True)
+def driver_updates(new: list[Object] | None, old: list[Object] | None, _: FieldScope) -> Iterator[Cause]:
+    """Check that a driver of a node changes in nothing but its limits."""
+    for earlier in old or ():
+        for driver in new or ():
+            kept, before = ({**each, "allocatable": None} for each in (driver, earlier))
+            if driver.get("name") == earlier.get("name") and kept != before:
+                yield invalid_value("", kept, IMMUTABLE)

@@ -308,7 +308,7 @@ def group_version(value: Any, scope: FieldScope) -> Iterator[Cause]:
         return
     if text.count("/") > 1:
         yield invalid_value("", text, f"unexpected GroupVersion string: {text}")
-    elif "/" not in text and target.get("kind") != "ReplicationController":
+    elif not text.rpartition("/")[0] and target.get("kind") != "ReplicationController":
         yield invalid_value("", text, "apiVersion must specify API group")
 
 
