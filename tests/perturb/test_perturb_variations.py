@@ -4,19 +4,23 @@ from typing import Any
 
 import pytest
 
-from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.manager import Reconciler
-from clientgo.meta import ObjectMeta
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Pod, PodSpec
+from clientgo.manager import ControllerBuilder, Reconciler
+from clientgo.meta import ObjectMeta, object_name, replace
 from clientgo.perturb import PlanSelection, ScenarioRun, create, perturb, run_scenario
 from clientgo.perturb.compare import Masks, normalized, state_differences
 from clientgo.perturb.kinds.hints import metadata_keys
 from clientgo.perturb.kinds.lasting import asks_to_retain
 from clientgo.perturb.kinds.order import is_order_of_service
+from clientgo.perturb.kinds.outside import learn_outside, outside_differences
+from clientgo.perturb.kinds.refusals import refuses
+from clientgo.perturb.kinds.rehearsal import Moment
 from clientgo.perturb.oracles import ORACLES, Judged
 from clientgo.perturb.state import ClusterState, ObjectChange, ObjectRef
 from clientgo.perturb.values import refusable
 from tests.perturb.bench.cases import CASES
 from tests.perturb.bench.inputs import COLOUR, ColourGrant
+from tests.perturb.bench.lifecycles import PAUSED
 from tests.perturb.greetings import Greeting, greeting
 
 pytest.importorskip("clientgo_apiserver")
@@ -42,6 +46,13 @@ FOUND = [
     ("outlives", "delete-all", "", "left-behind"),
     ("removed-unseen", "delete-all", "down", "outside"),
     ("finalizer-before-end", "delete-all", "crash-stored:1", "outside"),
+    ("leaves-copy", "delete-all", "", "left-behind"),
+    ("volume-by-status", "interrupted", "2", "outside"),
+    ("stays-paused", "metadata", f"grants.bench.example.com:default/a:metadata.{PAUSED}#1", "transition"),
+    ("ready-for-ever", "edit", "configmaps:default/a:delete", "status"),
+    ("hides-fixed-size", "transition", "buckets.bench.example.com:default/a:size#1", "transition"),
+    ("asks-once", "transition", "sites.bench.example.com:default/web:image#1:end", "transition"),
+    ("settings-unwatched-until-deletion", "dependency", "configmaps:default/settings:data.colour", "transition"),
 ]
 
 
@@ -58,6 +69,41 @@ def test_variation_finds_the_bug_and_does_not_blame_the_twin(name: str, kind: st
 def test_effects_that_are_not_undone_are_no_difference(name: str) -> None:
     case = BY_NAME[name]
     run_scenario(case.scenario(case.correct), PlanSelection(only=["transition", "delete-all"], limit=8)).check()
+
+
+@pytest.mark.parametrize(
+    ("name", "plan"),
+    [
+        ("job-for-first-size-and-ends", "unobserved:tasks.bench.example.com:default/a:1"),
+        ("leaves-cordoned-and-ends", "unobserved:buckets.bench.example.com:default/a:1"),
+        ("ports-by-cache-again", "crash-before:1"),
+        ("ports-by-cache-again", "unobserved:pools.bench.example.com:default/a:1"),
+        ("volume-by-status", "down:1"),
+        ("volume-by-status", "crash-before:1"),
+    ],
+    ids=["job", "eviction", "port", "deleted", "volumes-at-start", "volumes"],
+)
+def test_effect_of_a_state_that_was_not_seen_or_of_another_order_is_no_difference(name: str, plan: str) -> None:
+    case = BY_NAME[name]
+    run_scenario(case.scenario(case.correct), PlanSelection(plans=[plan])).check()
+
+
+class CountsPods(Reconciler[Greeting], name="countspods"):
+    """Writes the number of pods to the status."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        builder.watches(Pod, lambda _: [object_name(each) for each in self.client.list(Greeting)])
+
+    def reconcile(self, greeting: Greeting) -> None:
+        count = str(len(self.client.list(Pod)))
+        if greeting.status.text != count:
+            self.client.update_status(replace(greeting, status=replace(greeting.status, text=count)))
+
+
+def test_node_and_address_that_the_cluster_gives_a_pod_are_no_difference() -> None:
+    spec = PodSpec(containers=(Container(name="app", image="app"),))
+    pods = [Pod(metadata=ObjectMeta(name=name, namespace="default"), spec=spec) for name in ("p", "q")]
+    perturb(CountsPods, [create(greeting()), *map(create, pods)], only=["dependency"]).check()
 
 
 @pytest.mark.parametrize("plan", ["crash-before:1", "unobserved:tasks.bench.example.com:default/a:1"])
@@ -95,7 +141,7 @@ CLAIMS = [ObjectRef("claims", "default", name) for name in ("a", "b")]
 
 
 def claims(*addresses: str) -> ClusterState:
-    pairs = zip(CLAIMS, addresses, strict=True)
+    pairs = zip(CLAIMS[-len(addresses) :], addresses, strict=True)
     return ClusterState(
         {ref: {"metadata": {"uid": ref.name, "name": ref.name}, "status": {"ip": ip}} for ref, ip in pairs}
     )
@@ -113,7 +159,97 @@ def test_values_assigned_once_in_another_order_are_no_difference(
     differences = list(state_differences(normalized(before, Masks()), normalized(after, Masks())))
     run = ScenarioRun([], changes=[change(ref, obj) for ref, obj in after.items()])
     run.changes += [change(CLAIMS[0], obj, kind="MODIFIED") for obj in further]
-    assert is_order_of_service(differences, run) is expected
+    reference = ScenarioRun([], changes=[change(ref, obj) for ref, obj in before.items()])
+    run.states = [after]
+    assert is_order_of_service(differences, run, reference, 0) is expected
+
+
+@pytest.mark.parametrize(
+    ("address", "others", "expected"),
+    [("1", (), True), ("3", (), False), ("1", ("1",), False)],
+    ids=["of-deleted", "of-nobody", "in-use"],
+)
+def test_value_that_another_object_had_in_the_reference_is_no_difference(
+    address: str, others: tuple[str, ...], expected: bool
+) -> None:
+    reference = ScenarioRun([], changes=[change(ref, obj) for ref, obj in claims("1", "2").items()])
+    before, after = claims("2"), claims(address)
+    state = ClusterState({**after, **{ObjectRef("claims", "default", "c"): claims(each)[CLAIMS[1]] for each in others}})
+    run = ScenarioRun([], states=[state], changes=[change(ref, obj) for ref, obj in after.items()])
+    differences = list(state_differences(normalized(before, Masks()), normalized(after, Masks())))
+    assert is_order_of_service(differences, run, reference, 0) is expected
+
+
+def outside(record: object, uid: str = "a") -> Moment:
+    state = ClusterState({CLAIMS[0]: {"metadata": {"uid": uid, "name": "a"}}})
+    changes = [change(CLAIMS[0], state[CLAIMS[0]])]
+    return Moment(ScenarioRun(["create"], states=[state], outside=[record], changes=changes), 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "count"),
+    [
+        ({"vol-1": {"of": "x"}, "vol-2": {"of": "y"}}, {"vol-1": {"of": "y"}, "vol-3": {"of": "x"}}, 0),
+        ({"vol-1": {"of": "x"}}, {"vol-1": {"of": "x"}, "vol-2": {"of": "x"}}, 1),
+        ({"x": 1, "y": 2}, {"x": 2, "y": 1}, 2),
+        ({1: "x"}, {1: "y"}, 1),
+    ],
+    ids=["ids", "twice", "names", "numbers"],
+)
+def test_ids_outside_are_given_in_any_order(before: object, after: object, count: int) -> None:
+    assert len(outside_differences(outside(before), outside(after), Masks())) == count
+
+
+def test_uids_outside_are_those_of_the_objects() -> None:
+    uids = [f"{digit * 8}-5f3c-4b1c-9a25-0d6f6cbb7a01" for digit in "01"]
+    first, second = (outside({"tags": [uid]}, uid) for uid in uids)
+    assert outside_differences(first, second, Masks()) == []
+    assert outside_differences(first, outside({"tags": [uids[0]]}, uids[1]), Masks()) != []
+
+
+def test_what_differs_outside_between_the_learning_runs_is_masked() -> None:
+    first, second, other = (outside({"password": each, "count": len(each)}) for each in ("x", "y", "zz"))
+    masks = Masks()
+    learn_outside(first.run, second.run, masks)
+    assert masks.lines() == ["outside:password"]
+    assert outside_differences(first, other, masks) == [(("count",), 1, 2)]
+
+
+def test_empty_values_in_a_status_are_as_good_as_absent() -> None:
+    statuses: tuple[dict[str, Any], ...] = {"done": False, "items": [], "inner": {"count": 0}}, {}
+    objects = ({"metadata": {"uid": "a", "name": "a"}, "status": status} for status in statuses)
+    states = [ClusterState({CLAIMS[0]: obj}) for obj in objects]
+    assert normalized(states[0], Masks()) == normalized(states[1], Masks())
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({"phase": "Unsupported"}, True),
+        ({"phase": "Updated"}, False),
+        ({"message": "a volume cannot shrink"}, True),
+        ({"conditions": [{"type": "Ready", "status": "False", "reason": "Kept"}]}, True),
+    ],
+    ids=["phase", "claims", "message", "condition"],
+)
+def test_status_may_say_that_the_spec_is_not_carried_out(status: dict[str, Any], expected: bool) -> None:
+    assert refuses({"status": status}, {"status": {"phase": "Ready"}}, {}) is expected
+    assert not refuses({"status": status}, {"status": status})
+
+
+@pytest.mark.parametrize(
+    ("name", "plan", "count"),
+    [
+        ("claims-refused", "refused:grants.bench.example.com:default/a:user#1", 0),
+        ("records-first", "refused:buckets.bench.example.com:default/a:plan#1", 1),
+    ],
+    ids=["reported", "retried"],
+)
+def test_rejected_write_that_the_status_reports_is_no_finding(name: str, plan: str, count: int) -> None:
+    case = BY_NAME[name]
+    [result] = run_scenario(case.scenario(case.correct), PlanSelection(plans=[plan])).results
+    judged = Judged(result.run, result.run, Masks(), {}, is_blind=False)
+    assert len(list(ORACLES["rejected"].check(judged))) == count
 
 
 def test_fields_in_any_order_have_the_same_values() -> None:
@@ -123,7 +259,7 @@ def test_fields_in_any_order_have_the_same_values() -> None:
 
 
 def test_ignored_values_outside_are_no_difference() -> None:
-    runs = [ScenarioRun(["create"], outside=[{"calls": calls, "records": ["a"]}]) for calls in (1, 2)]
+    runs = [outside({"calls": calls, "records": ["a"]}).run for calls in (1, 2)]
     judged = Judged(runs[1], runs[0], Masks(["outside:calls"]), {}, is_blind=False)
     assert list(ORACLES["outside"].check(judged)) == []
     judged = Judged(runs[1], runs[0], Masks(["outside:records"]), {}, is_blind=False)

@@ -1,5 +1,7 @@
 """Selections of plans: shards, steps, time limits, and several processes."""
 
+import gc
+
 import pytest
 
 from clientgo.errors import ConfigError
@@ -52,3 +54,10 @@ def test_several_processes_find_the_same() -> None:
     )
     assert [result.verdict for result in existing] == [result.verdict for result in local]
     assert lines == [(number, len(local)) for number in range(1, len(local) + 1)]
+
+
+def test_objects_that_the_program_has_frozen_stay_frozen() -> None:
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    assert names(PlanSelection(plans=["reference"])) == ["reference"]
+    assert gc.get_freeze_count() >= frozen

@@ -24,6 +24,7 @@ def changed(schema: dict[str, Any], value: Any) -> list[Any]:
         ({"type": "string", "enum": ["x", "y", "z"]}, "x", [ABSENT, "y", "z"]),
         ({"type": "integer", "minimum": 1, "maximum": 5}, 2, [ABSENT, 3, 1, 5]),
         ({"type": "boolean"}, True, [ABSENT, False]),
+        ({"type": "boolean", "default": True}, True, [False]),
         ({"type": "string"}, None, ["a"]),
         ({"type": "array", "items": {"type": "string"}}, ["p", "q"],
          [ABSENT, ["p"], ["p", "q", "qb"], ["qb", "p", "q"], ["p", "q", "p"], ["q", "p"], ["q"], ["p-b", "q"],
@@ -35,7 +36,7 @@ def changed(schema: dict[str, Any], value: Any) -> list[Any]:
          [ABSENT, {}, {"k": "v-b"}, {"k": "v", "added": "a"}]),
         ({"type": "object", "additionalProperties": {"type": "string"}}, None, [{"added": "a"}]),
     ],
-    ids=["enum", "bounds", "boolean", "absent", "list", "set", "absent list", "map", "absent map"],
+    ids=["enum", "bounds", "boolean", "default", "absent", "list", "set", "absent list", "map", "absent map"],
 )  # fmt: skip
 def test_fields_change_to_other_valid_values(schema: dict[str, Any], value: Any, expected: list[Any]) -> None:
     assert changed(schema, value) == expected

@@ -4,11 +4,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Node, Pod, PodSpec, Secret
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Namespace, Node, Pod, PodSpec, Secret
 from clientgo.manager import Manager
 from clientgo.meta import ObjectMeta
 from clientgo.perturb import ClusterState, Scenario, ScenarioStep, advance, change, create, delete
-from tests.perturb.bench import buckets, dependents, everyday, grants, inputs, pools, sites, tasks, workloads
+from tests.perturb.bench import (
+    buckets,
+    dependents,
+    everyday,
+    grants,
+    inputs,
+    lifecycles,
+    pools,
+    sites,
+    tasks,
+    workloads,
+)
 from tests.perturb.bench.kinds import (
     Bucket,
     BucketSpec,
@@ -88,6 +99,8 @@ TEAM_GRANT = Grant(ObjectMeta(name="a", namespace="default", labels={inputs.TEAM
 SECRET = Secret(metadata=meta("access"), data={"password": b"secret"})
 POD = Pod(metadata=meta("pod"), spec=PodSpec(containers=(Container(name="app", image="app"),), node_name="basic"))
 NODE = Node(metadata=ObjectMeta(name="basic"))
+TEAM = Namespace(metadata=ObjectMeta(name="team"))
+OTHER_BUCKET = Bucket(meta("b"), BucketSpec())
 
 
 def each_grant_has_its_config_map(state: ClusterState) -> bool:
@@ -228,4 +241,35 @@ CASES = (
     Case("skips-conflict", everyday.SkipsConflict, everyday.Marks, [create(GRANT), change(GRANT, spec(user="bob"))]),
     Case("generates-by-cache", everyday.GeneratesByCache, everyday.OneGenerated, [create(POOL)]),
     Case("stays-cordoned", everyday.StaysCordoned, workloads.Drain, [create(NODE), create(POD), create(BUCKET)]),
+    Case(
+        "volume-by-status", lifecycles.VolumeByStatus, lifecycles.TaggedVolume,
+        [create(OTHER_BUCKET, BUCKET), change(BUCKET, spec(size=2)), delete(OTHER_BUCKET)],
+    ),
+    Case("leaves-copy", lifecycles.LeavesCopy, lifecycles.CopiesGrant, [create(TEAM), create(GRANT)]),
+    Case(
+        "stays-paused", lifecycles.StaysPaused, lifecycles.Pausable,
+        [create(GRANT), change(GRANT, spec(user="bob")), delete(GRANT)],
+    ),
+    Case("ready-for-ever", lifecycles.ReadyForEver, lifecycles.OwnsConfig, [create(GRANT)]),
+    Case("hides-fixed-size", lifecycles.HidesFixedSize, lifecycles.FixedSize, [create(BUCKET)]),
+    Case(
+        "asks-once", lifecycles.AsksOnce, lifecycles.FollowsSite,
+        [create(Site(meta("web"), SiteSpec("v1"))), create(POOL)], beside=(lifecycles.SiteImages,),
+    ),
+    Case(
+        "settings-unwatched-until-deletion", dependents.SettingsUnwatched, dependents.ColourSite,
+        [create(SETTINGS), create(WITH_SETTINGS), delete(WITH_SETTINGS)],
+    ),
+    Case(
+        "ports-by-cache-again", everyday.PortsByCache, everyday.Ports,
+        [create(POOL, Pool(meta("b"), PoolSpec())), delete(POOL), create(Pool(meta("c"), PoolSpec()))],
+    ),
+    Case(
+        "leaves-cordoned-and-ends", workloads.LeavesCordoned, workloads.Drain,
+        [create(NODE), create(POD), create(BUCKET), delete(BUCKET)],
+    ),
+    Case(
+        "job-for-first-size-and-ends", workloads.JobForFirstSize, workloads.JobForEachSize,
+        [create(TASK), change(TASK, spec(size=5)), delete(TASK)],
+    ),
 )  # fmt: skip

@@ -176,7 +176,7 @@ class Drain(BenchReconciler[Bucket], finalizer="bench.example.com/drain"):
     def cordon(self, name: str, *, unschedulable: bool | None) -> None:
         """Mark the node, if it exists."""
         with suppress(NotFound):
-            node = self.client.get(Node, ObjectName("", name))
+            node = self.client.api_reader.get(Node, ObjectName("", name))  # a cache may be from before its mark
             if bool(node.spec.unschedulable) != bool(unschedulable):
                 self.client.patch(node, {"spec": {"unschedulable": unschedulable}})
 

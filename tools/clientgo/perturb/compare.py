@@ -28,7 +28,7 @@ _DERIVED = {
     "endpointslices.discovery.k8s.io": ("endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"),
 }
 """Label and value of objects that the cluster keeps of Services and pods, in the order of the pods' random names."""
-_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _UUID_LENGTH = 36
 _ABSENT = object()
 OUTSIDE = "outside"
@@ -70,6 +70,8 @@ class Masks:
         self.names: set[tuple[str, str]] = set()
         """Resources and the part before the last dash of names that are random."""
         self.resources: set[str] = set()
+        self.outside: set[FieldPath] = set()
+        """Paths of the state outside that differ between the learning runs."""
         for text in ignore:
             resource, _, path = text.partition(":")
             if path:
@@ -92,7 +94,9 @@ class Masks:
 
     def ignores(self, resource: str, path: FieldPath) -> bool:
         """Return whether a path, or one above it, does not count."""
-        return any(masked == resource and _matches(mask, path[: len(mask)]) for masked, mask in self.ignored)
+        masks = [mask for masked, mask in self.ignored if masked == resource]
+        masks += self.outside if resource == OUTSIDE else ()
+        return any(_matches(mask, path[: len(mask)]) for mask in masks)
 
     def learn(self, first: ClusterState, second: ClusterState) -> None:
         """Mask what differs between the same state of two learning runs."""
@@ -114,7 +118,8 @@ class Masks:
     def lines(self) -> list[str]:
         """Return the masks for people, sorted."""
         names = [f"{resource}: names {prefix}-*" for resource, prefix in self.names]
-        return sorted(names + [f"{resource}:{'.'.join(path)}" for resource, path in self.fields])
+        fields = [*self.fields, *((OUTSIDE, path) for path in self.outside)]
+        return sorted(names + [f"{resource}:{'.'.join(path)}" for resource, path in fields])
 
 
 def _keys(path: str) -> FieldPath:
@@ -201,6 +206,14 @@ def differences(
         yield path, expected, actual
 
 
+def adds(expected: Any, actual: Any) -> bool:
+    """Return whether the actual one of two different values is more than the other, or no less."""
+    if isinstance(expected, list) and isinstance(actual, list):
+        return len(actual) >= len(expected)
+    is_number = isinstance(expected, int | float) and isinstance(actual, int | float)
+    return actual > expected if is_number else actual is not _ABSENT
+
+
 def differs_or_is_older(expected: Any, actual: Any) -> bool:
     """Return whether two values differ, or are masked times, of which the actual one is older."""
     if not isinstance(expected, MaskedValue) or not isinstance(actual, MaskedValue):
@@ -266,7 +279,17 @@ def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: 
         for name in ("labels", "annotations"):
             if normal["metadata"].get(name) == {}:
                 del normal["metadata"][name]
+        if status := _without_empty(normal.pop("status", None)):
+            normal["status"] = status
     return normal
+
+
+def _without_empty(value: Any) -> Any:
+    """Return a status without empty values: a controller that writes False, 0 or a list without items says nothing."""
+    if isinstance(value, dict):
+        members = {key: _without_empty(member) for key, member in value.items()}
+        return {key: member for key, member in members.items() if member}
+    return [_without_empty(item) for item in value] if isinstance(value, list) else value
 
 
 def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: PathMasks, generation: Any) -> Any:
@@ -287,7 +310,7 @@ def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: PathMa
     if isinstance(value, str):
         if value in texts:
             return texts[value]
-        return _UUID.sub(lambda match: texts.get(match[0], "(uid)"), value) if len(value) >= _UUID_LENGTH else value
+        return UUID.sub(lambda match: texts.get(match[0], "(uid)"), value) if len(value) >= _UUID_LENGTH else value
     return value
 
 
@@ -330,14 +353,17 @@ def _is_derived(ref: ObjectRef, obj: Object) -> bool:
     return bool(label) and (obj["metadata"].get("labels") or {}).get(label) == value
 
 
-def _unplaced(resource: str, obj: Object) -> Object:
-    """Return a pod of a workload without what the scheduler and the kubelet chose; others may be placed by the user."""
-    if resource != "pods" or not _is_generated(obj):
-        return obj
+def unplaced(pod: Object) -> Object:
+    """Return a pod without what the scheduler and the kubelet chose."""
     details = {
-        name: {k: v for k, v in (obj.get(name) or {}).items() if k not in _PLACEMENT[name]} for name in _PLACEMENT
+        name: {k: v for k, v in (pod.get(name) or {}).items() if k not in _PLACEMENT[name]} for name in _PLACEMENT
     }
-    return {**obj, **details}
+    return {**pod, **details}
+
+
+def _unplaced(resource: str, obj: Object) -> Object:
+    """Return a pod of a workload without its placement; others may be placed by the user."""
+    return unplaced(obj) if resource == "pods" and _is_generated(obj) else obj
 
 
 def _order(ref: ObjectRef, obj: Object) -> tuple[str, str, str]:

@@ -4,7 +4,6 @@ The operator runs as usual, with real caches, queues and threads, on a server in
 one at a time, in an order that depends on nothing but the plan. So equal runs are equal, and a plan's name repeats it.
 """
 
-import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,11 +11,14 @@ from typing import Any, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError
+from clientgo.internal.collector import without_collection
 from clientgo.manager import Options
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.definitions import definitions_of
+from clientgo.perturb.kinds.confirmation import Confirmation
 from clientgo.perturb.kinds.faults import AtEach
 from clientgo.perturb.kinds.hints import metadata_keys
+from clientgo.perturb.kinds.outside import learn_outside
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal
 from clientgo.perturb.oracles import ORACLES, Judged, judge
 from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, VARIATIONS, Plan, derive, perturbation_of
@@ -25,7 +27,7 @@ from clientgo.perturb.programs.operators import OperatorProgram, Operators, Pert
 from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
-from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs, advance
+from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs
 from clientgo.perturb.waiting import NOTHING, Awaited, Waiting
 from clientgo.perturb.world import Perturbation, World
 from clientgo_apiserver.inmemory import InMemoryServer
@@ -179,10 +181,13 @@ class Engine:
                 second = self.run(variant=1)
             hurried = self._masks()
             hurried.learn_all(first.states, second.states)
+            learn_outside(first, second, hurried)
             if not second.noise and hurried.are_times:  # what else differs may be equal after a longer wait
                 self.masks = hurried
                 return
-        self.masks.learn_all(first.states, self.run(variant=1).states)
+        second = self.run(variant=1)
+        self.masks.learn_all(first.states, second.states)
+        learn_outside(first, second, self.masks)
 
     def _masks(self) -> Masks:
         return Masks(self.scenario.ignore, self.scenario.any_order)
@@ -219,7 +224,7 @@ class Engine:
                 reference, scenario.steps, self.masks, self._rehearse, frozenset(scenario.lasting),
                 POLL_SECONDS if self._waiting is None else self._waiting.time_to_heal, self._memos[self._is_hurried],
             )  # fmt: skip
-            run, violations = variation.play(plan.arguments, rehearsal)
+            run, violations = variation.played(plan.arguments, rehearsal)
             reference = run  # with others than those of the scenario
         else:
             run = reference if plan == REFERENCE else self.run(perturbation_of(plan), awaited=self._awaited(plan))
@@ -229,8 +234,11 @@ class Engine:
         off = {*scenario.off, *(variation.off if variation is not None else ())}
         violations = [*(each for each in violations if each.oracle not in scenario.off), *judge(judged, off)]
         if plan.kind not in VARIATIONS and self._waiting is None:
-            violations = [each for each in violations if not self._is_due(each, judged)]
-            violations = [each for each in violations if each.step is None or not self._heals(plan, each, judged)]
+            confirmation = Confirmation(
+                scenario.steps, scenario.settle, lambda steps: self.run(steps=steps),
+                lambda steps: self.run(perturbation_of(plan), steps=steps), self._memos[self._is_hurried],
+            )  # fmt: skip
+            violations = [each for each in violations if confirmation.holds(each, judged)]
         return PlanResult(plan, tuple(violations), run, SYSTEM_CLOCK.now() - began)
 
     @property
@@ -253,31 +261,6 @@ class Engine:
         with waiting.hurried():
             self.run(AtEach("error-500"), awaited=awaited)
         waiting.learn_retry(awaited.seconds)
-
-    def _heals(self, plan: Plan, violation: Violation, judged: Judged) -> bool:
-        """Return whether a state is right once an operator that polls, or waits for a time, has looked again."""
-        if not any(ORACLES[violation.oracle].check(replace(judged, is_prompt=False))):
-            return False  # an old time, which later writes hide
-        seconds = POLL_SECONDS if judged.is_blind else self.scenario.settle
-        steps = [*self.scenario.steps[: (violation.step or 0) + 1], advance(seconds)]
-        run, reference = self.run(perturbation_of(plan), steps=steps), self.run(steps=steps)
-        if len(run.states) < len(steps) or len(reference.states) < len(steps):
-            return False
-        for each in (run, reference):
-            each.states, each.outside, each.blind = each.states[-1:], each.outside[-1:], set()
-        later = replace(judged, run=run, reference=reference)
-        return not any(ORACLES[violation.oracle].check(later))
-
-    def _is_due(self, violation: Violation, judged: Judged) -> bool:
-        """Return whether the operator deletes by the clock what the reference would delete, too, a little later."""
-        if violation.oracle != "deleted":
-            return False
-        memo = self._memos[self._is_hurried]
-        if "later" not in memo:
-            memo["later"] = self.run(steps=[*self.scenario.steps, advance(self.scenario.settle)])
-        end, later = len(self.scenario.steps), memo["later"].changes
-        due = frozenset(change.ref for change in later if change.kind == "DELETED" and change.step == end)
-        return bool(due) and not any(ORACLES[violation.oracle].check(replace(judged, due=due)))
 
     def _rehearse(
         self,
@@ -305,7 +288,7 @@ class Engine:
         if scenario.outside is not None:
             scenario.outside.reset()
         world = self._open(run, perturbation, variant)
-        with world.program.log.installed(), _no_collection():
+        with world.program.log.installed(), without_collection():  # its pauses would come at any time
             try:
                 self._drive(world, run, steps, inputs, awaited)
             finally:
@@ -444,15 +427,3 @@ def _ask(invariant: Invariant, state: ClusterState, run: ScenarioRun, when: str)
     text = f"{name} does not hold {when}{f': {outcome}' if isinstance(outcome, str) else ''}"
     if not any(finding.text.startswith(f"{name} ") for finding in run.violations):
         run.violations.append(Violation("invariant", text))
-
-
-class _no_collection:  # noqa: N801  # a context manager
-    """The garbage collector is off in the block, and runs at its end: its pauses would come at any time."""
-
-    def __enter__(self) -> None:
-        self._was_enabled = gc.isenabled()
-        gc.disable()
-
-    def __exit__(self, *_: object) -> None:
-        if self._was_enabled:
-            gc.enable()

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Any
 
-from clientgo.meta.conditions import conditions_of, observed_generation
 from clientgo.perturb.compare import (
-    OUTSIDE,
     Masks,
     differences,
     differs_or_is_older,
@@ -22,18 +20,19 @@ from clientgo.perturb.compare import (
     state_differences,
     text_of,
 )
-from clientgo.perturb.kinds.lasting import LASTING, asks_to_retain, released
-from clientgo.perturb.kinds.order import is_count, is_order_of_service, serves_others_first
+from clientgo.perturb.kinds.lasting import leftovers
+from clientgo.perturb.kinds.order import is_count, is_order_of_service
+from clientgo.perturb.kinds.outside import outside_differences
+from clientgo.perturb.kinds.refusals import claims_ready, is_reported
+from clientgo.perturb.kinds.rehearsal import Moment
 from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import SOON, ClusterState, Object, ObjectChange, ObjectRef, is_deleting, owner_uids
-
-READY = ("Ready", "Available", "Synced")
-"""Types of conditions that claim that the work is done."""
 
 RUNNING = ("jobs.batch", "pods")
 """Resources whose objects do work once."""
 
 _REJECTED = frozenset((400, 401, 403, 405, 406, 413, 415, 422))
+_INVALID = frozenset((400, 422))
 MAX_LINES = 40
 
 
@@ -74,7 +73,11 @@ def _final_state(judged: Judged) -> Iterator[Violation]:
             continue
         pair = normalized(expected, judged.masks), normalized(actual, judged.masks)
         differing = [each for each in state_differences(*pair, differs) if not (judged.is_blind and is_count(each))]
-        lines = [] if is_order_of_service(differing, run) else [str(difference) for difference in differing]
+        lines = (
+            []
+            if is_order_of_service(differing, run, reference, number)
+            else [str(difference) for difference in differing]
+        )
         if lines:
             text = f"after step {number + 1} ({run.steps[number]}) the state differs: {lines[0].strip()}"
             yield Violation("final-state", text, tuple(lines[:MAX_LINES]), number)
@@ -83,9 +86,9 @@ def _final_state(judged: Judged) -> Iterator[Violation]:
 
 def _outside(judged: Judged) -> Iterator[Violation]:
     run, reference = judged.run, judged.reference
-    for number, (expected, actual) in enumerate(zip(reference.outside, run.outside, strict=False)):
-        diff = [each for each in differences(expected, actual) if not judged.masks.ignores(OUTSIDE, each[0])]
-        if number not in run.blind and diff and not serves_others_first((each[1:] for each in diff), run):
+    for number in range(min(len(reference.outside), len(run.outside))):
+        moments = Moment(reference, number), Moment(run, number)
+        if number not in run.blind and (diff := outside_differences(*moments, judged.masks)):
             lines = tuple(f"  {'.'.join(path)}: - {text_of(before)} + {text_of(after)}" for path, before, after in diff)
             text = f"after step {number + 1} ({run.steps[number]}) the state outside the cluster differs"
             yield Violation("outside", f"{text}: {lines[0].strip()}", lines[:MAX_LINES], number)
@@ -203,12 +206,8 @@ def _left_behind(judged: Judged) -> Iterator[Violation]:
     final = run.states[-1]
     if not by_user or any(ref in final for ref in by_user):
         return
-    by_operator = {change.ref for change in run.changes if change.actor == "operator" and change.kind == "ADDED"}
-    removed = {change.ref.resource for change in run.changes if change.kind == "DELETED"}
-    stays = judged.lasting | judged.allowed.keys() | (LASTING - removed)
-    for ref in sorted((by_operator & final.keys()) - run.remaining):
-        if ref.resource not in stays and ref not in released(run) and not asks_to_retain(run, final[ref]):
-            yield Violation("left-behind", f"{ref} is left behind after everything that the user created is gone")
+    for ref in sorted(leftovers(run, judged.lasting | judged.allowed.keys()) - run.remaining):
+        yield Violation("left-behind", f"{ref} is left behind after everything that the user created is gone")
 
 
 def _ownerless(judged: Judged) -> Iterator[Violation]:
@@ -227,7 +226,9 @@ def _created_without_owner(run: ScenarioRun) -> Iterator[ObjectChange]:
 
 def _rejected(judged: Judged) -> Iterator[Violation]:
     for write in judged.run.writes:
-        if write.status in _REJECTED and not write.injected and not _is_about_another_object(write):
+        if write.status not in _REJECTED or write.injected or _is_about_another_object(write):
+            continue
+        if write.status not in _INVALID or not is_reported(write, judged.run):
             yield Violation("rejected", f"write {write} is rejected with {write.status}: {write.message}")
             return
 
@@ -282,13 +283,7 @@ def _claims(change: ObjectChange, *, strict: bool) -> bool:
     obj = change.new or {}
     if obj.get("status") == (change.old or {}).get("status") or is_deleting(obj):
         return False
-    generation = obj["metadata"].get("generation")
-    for condition in conditions_of(obj):
-        if condition.get("type") in READY and condition.get("status") == "True":
-            observed = observed_generation(obj, condition)
-            if observed == generation or (observed is None and not strict):
-                return True
-    return False
+    return claims_ready(obj, strict=strict)
 
 
 def _unreached(owner: Object, objects: Mapping[ObjectRef, Object], reached: ClusterState) -> str:
@@ -361,11 +356,11 @@ ORACLES: dict[str, Oracle] = {
     ),
     "bug": Oracle("no bug in the log, and no exit", "the input is impossible: a stricter schema", _bugs, alone=True),
     "status": Oracle(
-        "the status claims no generation that is not reached", "the condition means something else: off",
+        "the status claims a generation only once it is reached", "the condition means something else: off",
         _truthful, alone=True,
     ),
     "transition": Oracle(
-        "the same objects lead to the same state, whatever they were before",
+        "the same objects lead to the same state, regardless of their history",
         "the field records what happened: ignore; or the effect is not undone: lasting",
         _nothing,
     ),
@@ -373,8 +368,9 @@ ORACLES: dict[str, Oracle] = {
         "what another controller owns is not taken over", "the other controller gives it away: off", _nothing
     ),
     "second-writer": Oracle(
-        "what the custom resource leaves open belongs to others, such as a scaler",
-        "an absent number means a fixed one: give the field a default in the schema",
+        "what the custom resource leaves open belongs to others, such as a scaler, and a child that others delete is "
+        "created again",
+        "an absent number means a fixed one: give the field a default in the schema; or a child is created once: off",
         _nothing,
     ),
     "invariant": Oracle(

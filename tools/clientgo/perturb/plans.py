@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from clientgo.perturb.kinds.changes import derive_metadata, derive_refused, judge_metadata, judge_refused
 from clientgo.perturb.kinds.dependencies import derive_dependencies, derive_foreign, judge_dependency, judge_foreign
-from clientgo.perturb.kinds.endings import derive_endings, judge_ending
+from clientgo.perturb.kinds.endings import derive_endings, derive_interruptions, judge_ending, judge_interruption
 from clientgo.perturb.kinds.faults import AtEach, AtWrite, Down, Late, LeaderChange, Stale, Unobserved
 from clientgo.perturb.kinds.rehearsal import Rehearsal, Verdict, short_name
+from clientgo.perturb.kinds.userobjects import at_fullest
 from clientgo.perturb.kinds.writers import (
     derive_edits,
     derive_ticks,
@@ -76,6 +77,18 @@ class Variation:
     play: Callable[[tuple[str, ...], Rehearsal], Verdict]
     off: frozenset[str] = frozenset()
     """Oracles that are not asked."""
+    is_at_fullest: bool = False
+    """True if the plans go on from where most objects exist, and not from the end."""
+
+    def derived(self, run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+        """Yield the arguments of the plans."""
+        return self.derive(at_fullest(run) if self.is_at_fullest else run)
+
+    def played(self, arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
+        """Run a plan, and judge it."""
+        if self.is_at_fullest:
+            rehearsal = rehearsal.until(at_fullest(rehearsal.reference))
+        return self.play(arguments, rehearsal)
 
 
 _OTHER_INPUT = frozenset(("bug", "invariant", "rejected"))
@@ -166,7 +179,8 @@ PLANS: dict[str, PlanKind | Variation] = {
         "a custom resource is changed to other valid values, and back", derive_transitions, judge_transition
     ),
     "metadata": Variation(
-        "a label or an annotation of an object is changed", derive_metadata, judge_metadata, _OTHER_INPUT
+        "a label or an annotation of an object is changed", derive_metadata, judge_metadata, _OTHER_INPUT,
+        is_at_fullest=True,
     ),
     "refused": Variation(
         "a custom resource is changed to a value that the server rejects in a child, and back",
@@ -174,20 +188,26 @@ PLANS: dict[str, PlanKind | Variation] = {
     ),
     "dependency": Variation(
         "an object that a custom resource depends on is created late, changed, or deleted and created again",
-        derive_dependencies, judge_dependency, _OTHER_INPUT | {"quiet"},
+        derive_dependencies, judge_dependency, _OTHER_INPUT | {"quiet"}, is_at_fullest=True,
     ),
     "foreign": Variation(
         "an object of another controller has the name of a child",
         derive_foreign, judge_foreign, _OTHER_INPUT | {"quiet", "status", "left-behind"},
     ),
-    "edit": Variation("another writer changes a child", derive_edits, judge_edit, _OTHER_INPUT),
+    "edit": Variation(
+        "another writer changes or deletes a child", derive_edits, judge_edit, _OTHER_INPUT, is_at_fullest=True
+    ),
     "ticking": Variation(
         "a second passes at each change of the operator", derive_ticks, judge_ticks, frozenset(("invariant",))
     ),
     "webhook": Variation("an admission webhook adds to each child", derive_webhooks, judge_webhook, _OTHER_INPUT),
     "delete-all": Variation(
         "everything that the user created is deleted at the end",
-        derive_endings, judge_ending, frozenset(("invariant",)),
+        derive_endings, judge_ending, frozenset(("invariant",)), is_at_fullest=True,
+    ),
+    "interrupted": Variation(
+        "the operator crashes before a write, and everything is deleted before it starts again",
+        derive_interruptions, judge_interruption, frozenset(("invariant",)),
     ),
 }  # fmt: skip
 """Kinds of plans by name."""
@@ -205,8 +225,12 @@ def derive(run: ScenarioRun, kinds: Iterable[str] = (), limit: int = MAX_PER_KIN
     The kinds take turns, so that the first plans show different mistakes.
     """
     names = list(kinds) or [*_FIRST, *(name for name in PLANS if name not in _FIRST)]
-    queues = [[Plan(kind, arguments) for arguments in _spread(PLANS[kind].derive(run), limit)] for kind in names]
+    queues = [[Plan(kind, arguments) for arguments in _spread(_derived(PLANS[kind], run), limit)] for kind in names]
     return [plan for turn in zip_longest(*queues) for plan in turn if plan is not None]
+
+
+def _derived(kind: PlanKind | Variation, run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+    return kind.derived(run) if isinstance(kind, Variation) else kind.derive(run)
 
 
 def perturbation_of(plan: Plan) -> Perturbation:

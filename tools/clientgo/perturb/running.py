@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError
+from clientgo.internal.collector import without_collection
 from clientgo.perturb.engine import Engine, PerturbResults, PlanResult, Scenario
 from clientgo.perturb.plans import MAX_PER_KIND, PLANS, REFERENCE, Plan
 from clientgo.perturb.programs.operators import Operators
@@ -32,7 +33,7 @@ Progress = Callable[[PlanResult, int, int, float], object]
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSelection:
-    """Which plans run, and how.
+    """Selection of plans, and the limits of their runs.
 
     `plans` are names of single plans, `only` are kinds of plans, of which at most `limit` each run; `steps` are the
     numbers of the scenario's steps to run, from 1. `shard` (i, n) runs every n-th plan from the i-th. No plan begins
@@ -205,15 +206,14 @@ def _seldom_collected() -> Iterator[None]:
 
     Everything that a run creates is in one generation at its end, which each automatic collection would look at again.
     """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        if was_enabled:
-            gc.enable()
+    was_frozen = gc.get_freeze_count() > 0  # by the program, which expects that it stays so
+    with without_collection():
+        gc.freeze()
+        try:
+            yield
+        finally:
+            if not was_frozen:
+                gc.unfreeze()
 
 
 @contextmanager

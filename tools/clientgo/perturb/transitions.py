@@ -7,7 +7,8 @@ cluster, and the first state again after the change is undone. What a resource's
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from clientgo.perturb.compare import StateDifference
+from clientgo.perturb.compare import StateDifference, normalized
+from clientgo.perturb.kinds.refusals import is_declined
 from clientgo.perturb.kinds.rehearsal import (
     Moment,
     Rehearsal,
@@ -17,7 +18,15 @@ from clientgo.perturb.kinds.rehearsal import (
     not_applicable,
     short_name,
 )
-from clientgo.perturb.kinds.userobjects import UserObject, create_all, custom_objects, is_timed, set_spec, user_objects
+from clientgo.perturb.kinds.userobjects import (
+    UserObject,
+    at_fullest,
+    create_all,
+    custom_objects,
+    is_timed,
+    set_spec,
+    user_objects,
+)
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ObjectRef
 from clientgo.perturb.steps import ScenarioStep, UserInputs
@@ -42,7 +51,7 @@ class TransitionTarget(NamedTuple):
 
 def derive_transitions(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
     """Yield the arguments of the plans: resource, name, label of the change, and whether it is at the end."""
-    ends = [(target, alternative) for target in _at_end(run) for alternative in target.alternatives]
+    ends = [(target, alternative) for target in _at_end(at_fullest(run)) for alternative in target.alternatives]
     for target, alternative in sorted(ends, key=lambda pair: "@" not in pair[1].label):
         yield target.ref.resource, short_name(target.ref), alternative.label, AT_END
     for target in after_creation(run):
@@ -57,6 +66,8 @@ def judge_transition(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdic
         ValueError: there is no such change.
     """
     is_end = arguments[3:] == (AT_END,)
+    if is_end:
+        rehearsal = rehearsal.until(at_fullest(rehearsal.reference))
     targets = _at_end(rehearsal.reference) if is_end else after_creation(rehearsal.reference)
     target, alternative = find(targets, arguments)
     prefix, ref = rehearsal.steps[: target.step + 1], target.ref
@@ -90,7 +101,8 @@ def judge_transition(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdic
 
         text = f"after {alternative.text} the state is not as created"
         moments = Moment(rehearsal.reference, target.step), Moment(created, -1), Moment(run, count)
-        if _is_scalar(content["spec"], alternative.spec) and holds_on(*moments, ref, rehearsal.masks):
+        is_named = _is_scalar(content["spec"], alternative.spec)
+        if (is_named and holds_on(*moments, ref, rehearsal.masks)) or _is_declined(*moments, ref, rehearsal):
             return run, []
         usual = _usual(rehearsal) if is_end else []
         violations += rehearsal.compare(
@@ -104,6 +116,13 @@ def judge_transition(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdic
     return run, violations
 
 
+def _is_declined(before: Moment, created: Moment, after: Moment, owner: ObjectRef, rehearsal: Rehearsal) -> bool:
+    """Return whether the operator leaves all as it was, because the change is impossible, and says so."""
+    states = after.state, before.state, created.state
+    statuses = [normalized(state, rehearsal.masks).get(owner, {}) for state in states]
+    return is_declined(rehearsal.differences(created, after), before.state, *statuses)
+
+
 def _usual(rehearsal: Rehearsal) -> list[StateDifference]:
     """Return what the scenario's history leaves at its end, such as counts of its changes."""
     objects = {each.ref: each.content for each in user_objects(rehearsal.reference).values()}
@@ -112,10 +131,12 @@ def _usual(rehearsal: Rehearsal) -> list[StateDifference]:
 
 
 def _is_scalar(before: Any, after: Any) -> bool:
-    """Return whether texts or numbers are changed to other ones, such as names of what does not exist."""
+    """Return whether a text or number is changed to another one, such as the name of what does not exist."""
     fields = [(before.get(name), after.get(name)) for name in {**before, **after}]
-    values = [value for pair in fields if pair[0] != pair[1] for value in pair]
-    return all(isinstance(value, str | int) and not isinstance(value, bool) for value in values)
+    return any(
+        pair[0] != pair[1] and all(isinstance(value, str | int) and not isinstance(value, bool) for value in pair)
+        for pair in fields
+    )
 
 
 def _back_again(
@@ -149,7 +170,7 @@ def _at_end(run: ScenarioRun) -> Iterator[TransitionTarget]:
         spec = user_object.content.get("spec")
         if user_object.creation.step < last and isinstance(spec, dict):
             yield TransitionTarget(
-                last, user_object, [*_earlier(user_object, spec), *_firsts(alternatives(schema, spec, {}))]
+                last, user_object, [*_earlier(user_object, spec), *firsts(alternatives(schema, spec, {}))]
             )
 
 
@@ -159,9 +180,10 @@ def _earlier(user_object: UserObject, spec: Any) -> Iterator[Alternative]:
             yield Alternative(f"spec@{step + 1}", f"spec as in step {step + 1}", earlier)
 
 
-def _firsts(single: Sequence[Alternative]) -> Iterator[Alternative]:
+def firsts(single: Sequence[Alternative]) -> list[Alternative]:
+    """Return the first change of each field."""
     fields = {alternative.label.partition("#")[0]: alternative for alternative in reversed(single)}
-    yield from reversed(fields.values())
+    return [*reversed(fields.values())]
 
 
 def find(targets: Iterator[TransitionTarget], arguments: tuple[str, ...]) -> tuple[TransitionTarget, Alternative]:

@@ -120,7 +120,7 @@ def _changes(schema: Schema, value: Any, path: ValuePath, *, required: bool) -> 
     """Yield paths and values to which they may change; the value may be `ABSENT`."""
     if len(path) > MAX_DEPTH:
         return
-    if not required and value is not ABSENT:
+    if not required and value is not ABSENT and schema.get("default", ABSENT) != value:
         yield path, ABSENT
     if value is ABSENT:
         yield path, _optional_sample(schema)

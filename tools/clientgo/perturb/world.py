@@ -58,6 +58,9 @@ class Perturbation:
     blind = False
     """True while the operator cannot see the current state."""
 
+    restarts = True
+    """False if the operator stays down after a crash at a write."""
+
     def write(self, world: "World", number: int, outgoing: Outgoing) -> str:
         """Return what happens to a write: "" to answer it, or one of `FAULTS`, a crash or a change of the leader."""
         return ""
@@ -360,7 +363,7 @@ class World:
             return
         if fault == "crash-before":
             self._count(number, outgoing, ServedReply(0, {}, b""), injected=True)
-            self.crash(f"before write {number} is sent")
+            self.crash(f"before write {number} is sent", restart=self.perturbation.restarts)
             return
         if fault in FAULTS:
             reply = ServedReply(FAULTS[fault][0], {}, failure_body(*FAULTS[fault]))

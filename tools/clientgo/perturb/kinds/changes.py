@@ -1,7 +1,7 @@
 """Changes of the user's objects: of labels and annotations, and to values that the server rejects in a child."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from clientgo.perturb.compare import normalized_object
@@ -19,13 +19,14 @@ from clientgo.perturb.kinds.userobjects import UserObject, merge, schemas, set_s
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectRef
 from clientgo.perturb.steps import ScenarioStep, UserInputs
-from clientgo.perturb.transitions import TransitionTarget, after_creation, find
-from clientgo.perturb.values import Alternative, other_text, refusable
+from clientgo.perturb.transitions import TransitionTarget, after_creation, find, firsts
+from clientgo.perturb.values import Alternative, alternatives, other_text, refusable
 
 NEW_VALUES = ("true", "2")
 """Values of labels and annotations that the user's objects do not have yet."""
 
 _LONGEST_LABEL = 63
+_MEANWHILE = 2  # fields that are changed while the operator leaves an object alone
 
 
 class MetadataChange(NamedTuple):
@@ -77,8 +78,10 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
         return rehearsal.run([*rehearsal.steps, *more], inputs)
 
     created = fresh()
-    if ended_early(created) or created.bugs or (is_left_alone(created) and not is_left_alone(rehearsal.reference)):
-        return run, []  # a mark by which the operator leaves the object alone
+    if ended_early(created) or created.bugs:
+        return run, []
+    if is_left_alone(created) and not is_left_alone(rehearsal.reference):
+        return run, [*_resumed(user_object, change, step, rehearsal)]
 
     def again() -> tuple[Moment, Moment]:
         back = merge(content, _undone(content, change), "change it back")
@@ -87,6 +90,31 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
 
     text = f"after {change.text} the state is not as created"
     return run, [*rehearsal.compare("transition", text, Moment(created, -1), Moment(run, -1), again)]
+
+
+def _resumed(
+    user_object: UserObject, change: MetadataChange, mark: ScenarioStep, rehearsal: Rehearsal
+) -> Iterator[Violation]:
+    """Change the spec while a mark lets the operator leave the object alone; once that is gone, it must catch up."""
+    content = user_object.content
+    schema = schemas(rehearsal.reference).get((user_object.ref.resource, str(content["apiVersion"])))
+    if schema is None or not isinstance(content.get("spec"), dict):
+        return
+    for alternative in firsts(alternatives(schema, content["spec"], {}))[:_MEANWHILE]:
+        meanwhile = set_spec(content, alternative.spec, f"change {alternative.text}")
+        expected = rehearsal.run([*rehearsal.steps, meanwhile])
+        steps = [*rehearsal.steps, mark, meanwhile, merge(content, _undone(content, change), "change it back")]
+        actual = rehearsal.run(steps)
+        if ended_early(expected) or ended_early(actual):
+            continue
+
+        def again(steps: Sequence[ScenarioStep] = steps, step: ScenarioStep = meanwhile) -> tuple[Moment, Moment]:
+            runs = (rehearsal.run([*each, rehearsal.patience()]) for each in ([*rehearsal.steps, step], steps))
+            return Moment(next(runs), -1), Moment(next(runs), -1)
+
+        text = f"{change.text} lets the operator leave {user_object.ref} alone; after it is changed back, "
+        text += f"a change {alternative.text} is not carried out"
+        yield from rehearsal.compare("transition", text, Moment(expected, -1), Moment(actual, -1), again)
 
 
 def _undone(content: Object, change: MetadataChange) -> Object:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from clientgo.perturb.compare import FieldPath, differences, text_of, value_at
-from clientgo.perturb.kinds.faults import AtWrite, Down
-from clientgo.perturb.kinds.lasting import asks_to_retain
+from clientgo.perturb.compare import FieldPath, adds, text_of, value_at
+from clientgo.perturb.kinds.faults import AtWrite, Down, Interrupted
+from clientgo.perturb.kinds.lasting import asks_to_retain, leftovers
+from clientgo.perturb.kinds.outside import OutsideDifference, outside_differences
 from clientgo.perturb.kinds.rehearsal import Moment, Rehearsal, Verdict, ended_early, not_applicable
-from clientgo.perturb.kinds.userobjects import UserObject, custom_objects, user_objects
+from clientgo.perturb.kinds.userobjects import UserObject, create_all, custom_objects, user_objects
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import Object, ObjectRef, is_deleting
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser
@@ -38,7 +39,7 @@ def judge_ending(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
         ValueError: the arguments are invalid.
     """
     reference = rehearsal.reference
-    steps = [*rehearsal.steps, *_deletions(reference)]
+    steps = [*rehearsal.steps, *_deletions(reference, user_objects(reference))]
 
     def play(*more: ScenarioStep, arguments: tuple[str, ...] = ()) -> ScenarioRun:
         return rehearsal.run([*steps, *more], AS_WRITTEN, _perturbation(arguments, reference))
@@ -52,10 +53,29 @@ def judge_ending(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
         stuck = "" if ended_early(later) else _stuck(later, reference)
     if stuck:
         return run, [Violation("left-behind", f"{stuck} is being deleted, and never gone")]
-    if not arguments and (additions := _additions(run, len(rehearsal.steps))):
-        text = f"after the custom resources are deleted, what the operator has added stays: {additions[0]}"
-        return run, [Violation("left-behind", text, tuple(additions))]
-    return run, [] if not arguments else [*_compared(rehearsal, run, play, arguments)]
+    if arguments:
+        usual = rehearsal.remembered("delete-all", play)
+        return run, [*_compared(rehearsal, run, usual, play, arguments)]
+    additions = _additions(run, len(rehearsal.steps)) or _children(rehearsal)
+    text = f"after the custom resources are deleted, what the operator has added stays: {', '.join(additions[:1])}"
+    return run, [Violation("left-behind", text, tuple(additions))] if additions else []
+
+
+def _children(rehearsal: Rehearsal) -> list[str]:
+    """Return the operator's objects that are left without custom resources, and would not be there without them.
+
+    Later they may be gone with other objects of the user, such as a namespace.
+    """
+    objects = user_objects(rehearsal.reference)
+    customs, *others = _deletions(rehearsal.reference, objects)
+    if not others:
+        return []
+    names = {each.ref for each, _ in custom_objects(rehearsal.reference, objects)}
+    run = rehearsal.run([*rehearsal.steps, customs, rehearsal.patience()])
+    without = rehearsal.run(create_all({ref: each.content for ref, each in objects.items() if ref not in names}))
+    if ended_early(run) or ended_early(without):
+        return []
+    return sorted(map(str, leftovers(run, rehearsal.lasting) - without.states[-1].keys()))
 
 
 def _additions(run: ScenarioRun, number: int) -> list[str]:
@@ -88,10 +108,13 @@ def _added_fields(before: Object, after: Object) -> Iterator[FieldPath]:
 
 
 def _compared(
-    rehearsal: Rehearsal, run: ScenarioRun, play: Callable[..., ScenarioRun], arguments: tuple[str, ...]
+    rehearsal: Rehearsal,
+    run: ScenarioRun,
+    usual: ScenarioRun,
+    play: Callable[..., ScenarioRun],
+    arguments: tuple[str, ...],
 ) -> Iterator[Violation]:
     """Compare with the deletions without a fault."""
-    usual = rehearsal.remembered("delete-all", play)
     if ended_early(usual):
         return
     run.remaining = frozenset(usual.states[-1])
@@ -101,12 +124,47 @@ def _compared(
 
     text = "after everything is deleted the state differs"
     yield from rehearsal.compare("final-state", text, Moment(usual, -1), Moment(run, -1), again, is_extra_only=True)
-    if run.outside and usual.outside[-1] != run.outside[-1]:
-        difference = next(differences(usual.outside[-1], run.outside[-1]))
-        line = f"{'.'.join(difference[0])}: - {text_of(difference[1])} + {text_of(difference[2])}"
-        yield Violation(
-            "outside", f"after everything is deleted the state outside the cluster differs: {line}", (line,)
-        )
+    if run.outside and _added_outside(Moment(usual, -1), Moment(run, -1), rehearsal):
+        for path, before, after in _added_outside(*again(), rehearsal)[:1]:
+            line = f"{'.'.join(path)}: - {text_of(before)} + {text_of(after)}"
+            text = f"after everything is deleted the state outside the cluster differs: {line}"
+            yield Violation("outside", text, (line,))
+
+
+def _added_outside(expected: Moment, actual: Moment, rehearsal: Rehearsal) -> list[OutsideDifference]:
+    """Return what is outside in addition: an operator that leaves all there leaves less if it has done less."""
+    return [each for each in outside_differences(expected, actual, rehearsal.masks) if adds(*each[1:])]
+
+
+def derive_interruptions(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+    """Yield the arguments of the plans: the number of a write."""
+    for write in run.writes:
+        if write.step >= 0 and any(custom_objects(run, user_objects(run, write.step))):
+            yield (str(write.number),)
+
+
+def judge_interruption(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
+    """Crash before a write, and delete what the user created before the operator starts again; nothing may be left.
+
+    Raises:
+        ValueError: there is no such write.
+    """
+    [number] = arguments
+    step = next((write.step for write in rehearsal.reference.writes if write.number == int(number)), None)
+    if step is None:
+        raise ValueError(f"write {number} not found: the scenario has changed")
+    objects = user_objects(rehearsal.reference, step)
+    steps = [*rehearsal.steps[: step + 1], *_deletions(rehearsal.reference, objects)]
+
+    def play(*more: ScenarioStep, arguments: tuple[str, ...] = ()) -> ScenarioRun:
+        perturbation = Interrupted(number, step + 1) if arguments else None
+        return rehearsal.run([*steps, *more], AS_WRITTEN, perturbation)
+
+    run = play(arguments=arguments)
+    if ended_early(run):
+        return not_applicable(run)
+    usual = rehearsal.remembered(f"deleted after {step}", play)
+    return run, [*_compared(rehearsal, run, usual, play, arguments)]
 
 
 def _perturbation(arguments: tuple[str, ...], reference: ScenarioRun) -> Perturbation | None:
@@ -118,9 +176,8 @@ def _perturbation(arguments: tuple[str, ...], reference: ScenarioRun) -> Perturb
     return AtWrite(fault, str(len(reference.writes) + int(number)))
 
 
-def _deletions(run: ScenarioRun) -> list[ScenarioStep]:
+def _deletions(run: ScenarioRun, objects: dict[ObjectRef, UserObject]) -> list[ScenarioStep]:
     """Return the steps that delete custom resources, then other objects; the last ones created first."""
-    objects = user_objects(run)
     customs = {each.ref for each, _ in custom_objects(run, objects)}
     ordered = list(reversed(objects.values()))
     groups = [[each for each in ordered if (each.ref in customs) == is_custom] for is_custom in (True, False)]

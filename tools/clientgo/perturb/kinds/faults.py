@@ -23,6 +23,21 @@ class AtWrite(Perturbation):
         return self._fault if number == self._number else ""
 
 
+class Interrupted(AtWrite):
+    """The operator crashes before a write, and starts again after the change of a later step."""
+
+    restarts = False
+
+    def __init__(self, number: str, step: int) -> None:
+        super().__init__("crash-before", number)
+        self._step = step
+
+    def after_change(self, world: World, number: int) -> None:
+        """Start the operator."""
+        if number == self._step:
+            world.start()
+
+
 class Ticking(Perturbation):
     """A second passes at each change of the operator: it stands still otherwise, and a time written twice is equal."""
 

@@ -1,12 +1,12 @@
 """Effects that an operator leaves on purpose: work that was done, data, and objects that it has released."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from clientgo.perturb.elections import is_renewal
 from clientgo.perturb.record import ScenarioRun
-from clientgo.perturb.state import Object, ObjectChange, ObjectRef, is_deleting
+from clientgo.perturb.state import Object, ObjectChange, ObjectRef, is_deleting, owner_uids
 
 LASTING = frozenset(
     (
@@ -33,6 +33,22 @@ def released(run: ScenarioRun) -> set[ObjectRef]:
         and change.revision > last
         and not is_renewal(change)
     }
+
+
+def leftovers(run: ScenarioRun, lasting: Iterable[str] = ()) -> set[ObjectRef]:
+    """Return the operator's objects that are still there at the end of a run, without an owner, and not on purpose."""
+    final = run.states[-1]
+    by_operator = {change.ref for change in run.changes if change.actor == "operator" and change.kind == "ADDED"}
+    removed = {change.ref.resource for change in run.changes if change.kind == "DELETED"}
+    stays = {*lasting, *(LASTING - removed)}
+    uids = {obj["metadata"]["uid"] for obj in final.values()}
+    return {
+        ref
+        for ref in by_operator & final.keys()
+        if ref.resource not in stays
+        and not uids.intersection(owner_uids(final[ref]))
+        and not asks_to_retain(run, final[ref])
+    } - released(run)
 
 
 def _ends(change: ObjectChange) -> bool:

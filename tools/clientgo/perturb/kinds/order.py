@@ -1,5 +1,6 @@
 """Order of service: values, such as addresses, that objects get from the operator one after the other."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -9,15 +10,20 @@ from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import ObjectRef
 
 
-def is_order_of_service(differences: Sequence[StateDifference], run: ScenarioRun) -> bool:
-    """Return whether objects have got each other's values, each different and for good.
+def is_order_of_service(
+    differences: Sequence[StateDifference], run: ScenarioRun, reference: ScenarioRun, number: int
+) -> bool:
+    """Return whether objects have got each other's values after a step, each a different one and for good.
 
     An operator that starts again, or sees an object late, serves others first. It must not take a value back.
     """
     groups: dict[tuple[str, FieldPath], list[StateDifference]] = defaultdict(list)
     for each in differences:
         groups[each.ref.resource, each.path].append(each)
-    return bool(groups) and all(path and _are_exchanged(group, run) for (_, path), group in groups.items())
+    return bool(groups) and all(
+        path and path[:1] != ("spec",) and _are_assigned(group, run, reference, number)
+        for (_, path), group in groups.items()
+    )
 
 
 def serves_others_first(values: Iterable[tuple[Any, Any]], run: ScenarioRun) -> bool:
@@ -41,15 +47,35 @@ def is_count(difference: StateDifference) -> bool:
     return is_annotation and all(isinstance(each, MaskedValue) or str(each).isdigit() for each in members)
 
 
-def _are_exchanged(group: Sequence[StateDifference], run: ScenarioRun) -> bool:
-    expected, actual = (
-        [repr(value) for _, _, *values in group for value in values[index : index + 1]] for index in (0, 1)
-    )
-    is_permutation = len(set(expected)) == len(expected) > 1 and set(expected) == set(actual)
+def _are_assigned(group: Sequence[StateDifference], run: ScenarioRun, reference: ScenarioRun, number: int) -> bool:
     path = group[0].path
-    return is_permutation and path[:1] != ("spec",) and all(_is_assigned_once(run, each.ref, path) for each in group)
+    is_known = _are_exchanged(group) or all(_is_of_another(each, run, reference, number) for each in group)
+    return is_known and all(_is_assigned_once(run, each.ref, path) for each in group)
+
+
+def _are_exchanged(group: Sequence[StateDifference]) -> bool:
+    expected, actual = ([repr(value) for value in values] for values in zip(*(each[2:] for each in group), strict=True))
+    return len(set(expected)) == len(expected) > 1 and set(expected) == set(actual)
+
+
+def _is_of_another(each: StateDifference, run: ScenarioRun, reference: ScenarioRun, number: int) -> bool:
+    """Return whether another object had a number, or a name with one, in the reference, and none has it now.
+
+    So it is once the object that it was exchanged with is gone.
+    """
+    ref, path, _, value = each
+    if isinstance(value, bool) or not re.search(r"\d", str(value)):
+        return False
+    before = (change for change in reference.changes if change.ref.resource == ref.resource and change.ref != ref)
+    others = (obj for other, obj in run.states[number].items() if other.resource == ref.resource and other != ref)
+    return any(value_at(change.new, path) == value for change in before) and all(
+        value_at(other, path) != value for other in others
+    )
 
 
 def _is_assigned_once(run: ScenarioRun, ref: ObjectRef, path: FieldPath) -> bool:
-    values = [value_at(change.new, path) for change in run.changes if change.ref == ref and change.new is not None]
+    """Return whether the last object of a name has had one value."""
+    objects = [change.new for change in run.changes if change.ref == ref and change.new is not None]
+    uids = [obj["metadata"]["uid"] for obj in objects]
+    values = (value_at(obj, path) for obj, uid in zip(objects, uids, strict=True) if uid == uids[-1])
     return len({repr(value) for value in values if value not in (None, "", 0)}) <= 1

@@ -5,14 +5,23 @@ state. Effects that nothing undoes, such as Jobs that ran, namespaces and counte
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
-from clientgo.perturb.compare import MaskedValue, Masks, StateDifference, differences, normalized, state_differences
+from clientgo.perturb.compare import (
+    MaskedValue,
+    Masks,
+    StateDifference,
+    differences,
+    normalized,
+    state_differences,
+    unplaced,
+    value_at,
+)
 from clientgo.perturb.kinds.lasting import LASTING
 from clientgo.perturb.record import ScenarioRun, Violation
-from clientgo.perturb.state import ClusterState, Object, ObjectRef
+from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef, owner_uids
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, UserInputs, advance
 from clientgo.perturb.world import Perturbation
 
@@ -72,6 +81,10 @@ class Rehearsal:
     memo: dict[str, ScenarioRun] = field(default_factory=dict, repr=False)
     """Runs that several plans compare with."""
 
+    def until(self, reference: ScenarioRun) -> "Rehearsal":
+        """Return the rehearsal of the steps of a shorter reference."""
+        return replace(self, reference=reference, steps=self.steps[: len(reference.states)])
+
     def remembered(self, name: str, play: Callable[[], ScenarioRun]) -> ScenarioRun:
         """Return the run of a name, which is played the first time."""
         if name not in self.memo:
@@ -116,7 +129,10 @@ class Rehearsal:
 
     def differences(self, expected: Moment, actual: Moment) -> list[StateDifference]:
         """Return the differences of two states, without effects that are not undone."""
-        before, after = (_without_history(normalized(moment.state, self.masks)) for moment in (expected, actual))
+        placed = _placed(expected.run) | _placed(actual.run)
+        before, after = (
+            _without_history(normalized(moment.state, self.masks), placed) for moment in (expected, actual)
+        )
         results = [part for each in state_differences(before, after) for part in _by_record(each)]
         namespaces = {each.ref.name for each in results if each.is_extra and each.ref.resource == "namespaces"}
         removed = {change.ref.resource for change in actual.run.changes if change.kind == "DELETED"}
@@ -194,12 +210,23 @@ def _number(value: Any) -> float | None:
     return value if isinstance(value, int | float) else None
 
 
-def _without_history(state: Mapping[ObjectRef, Any]) -> dict[ObjectRef, Any]:
+def _placed(run: ScenarioRun) -> set[ObjectRef]:
+    """Return the pods for which the cluster has chosen a node, after the order in which they were created."""
+    return {
+        change.ref
+        for change in run.changes
+        if change.ref.resource == "pods" and change.actor == "server" and value_at(change.new, ("spec", "nodeName"))
+    }
+
+
+def _without_history(state: Mapping[ObjectRef, Any], placed: Container[ObjectRef]) -> dict[ObjectRef, Any]:
     """Return the objects without what the server's controllers record about earlier states."""
     results = {}
     for ref, obj in state.items():
         if ref.resource in _HISTORY:
             continue
+        if ref in placed:
+            obj = unplaced(obj)
         if ref.resource.endswith((".apps", ".batch")):
             metadata = dict(obj["metadata"])
             metadata["annotations"] = {k: v for k, v in (metadata.get("annotations") or {}).items() if k != _REVISION}
@@ -227,7 +254,7 @@ def refused(run: ScenarioRun, step: int) -> list[str]:
 
 def holds_on(before: Moment, created: Moment, after: Moment, owner: ObjectRef, masks: Masks) -> bool:
     """Return whether the operator retains children as they were, and reports a value by which it would create none."""
-    if not is_left_alone(created.run) or is_left_alone(after.run) or owner not in before.state:
+    if owner not in before.state or not has_no_children(created, owner) or has_no_children(before, owner):
         return False
     states = [normalized(moment.state, masks) for moment in (before, created, after)]
     earlier, fresh, current = (_report(state.get(owner, {})) for state in states)
@@ -236,13 +263,24 @@ def holds_on(before: Moment, created: Moment, after: Moment, owner: ObjectRef, m
     )
 
 
+def has_no_children(moment: Moment, owner: ObjectRef) -> bool:
+    """Return whether the operator has created nothing, except for objects that other ones own."""
+    uid = moment.state[owner]["metadata"]["uid"] if owner in moment.state else ""
+    created = (change.new or {} for change in moment.run.changes if _is_creation(change))
+    return not any(uid in owners or not owners for owners in map(owner_uids, created))
+
+
+def _is_creation(change: ObjectChange) -> bool:
+    return change.actor == "operator" and change.kind == "ADDED"
+
+
 def _report(obj: Object) -> Object:
     return {key: value for key, value in (obj.get("status") or {}).items() if key != "observedGeneration"}
 
 
 def is_left_alone(run: ScenarioRun) -> bool:
     """Return whether the operator creates nothing in a run."""
-    return not any(change.actor == "operator" and change.kind == "ADDED" for change in run.changes)
+    return not any(map(_is_creation, run.changes))
 
 
 def short_name(ref: ObjectRef) -> str:

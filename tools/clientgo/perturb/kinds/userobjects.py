@@ -1,7 +1,7 @@
 """Objects of the user in a scenario: as they are at the end, without what the operator and the server wrote to them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clientgo.perturb.kinds.rehearsal import identified
@@ -43,6 +43,21 @@ def user_objects(run: ScenarioRun, step: int | None = None) -> dict[ObjectRef, U
         elif change.ref in results and change.new is not None:
             _apply(results[change.ref], change.old or {}, change.new, change.step)
     return {ref: each for ref, each in results.items() if not run.states or step is not None or ref in run.states[-1]}
+
+
+def at_fullest(run: ScenarioRun) -> ScenarioRun:
+    """Return a run up to the last step after which most objects of the user exist that the operator reads.
+
+    Many scenarios end with deletions, after which nothing is left that could be changed.
+    """
+    counts = [sum(ref.resource in run.read for ref in user_objects(run, number)) for number in range(len(run.states))]
+    end = max((number + 1 for number, count in enumerate(counts) if count == max(counts)), default=0)
+    return replace(
+        run,
+        steps=run.steps[:end], states=run.states[:end], revisions=run.revisions[:end], outside=run.outside[:end],
+        changes=[change for change in run.changes if change.step < end],
+        writes=[write for write in run.writes if write.step < end],
+    )  # fmt: skip
 
 
 def is_timed(run: ScenarioRun) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from clientgo.perturb.kinds.faults import Ticking
+from clientgo.perturb.kinds.refusals import claims_ready
 from clientgo.perturb.kinds.rehearsal import Rehearsal, Verdict, ended_early, identified, not_applicable, short_name
 from clientgo.perturb.kinds.userobjects import custom_objects, merge, user_objects
 from clientgo.perturb.programs.gate import Outgoing
@@ -14,7 +15,7 @@ from clientgo.perturb.state import Object, ObjectRef, owner_uids
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser
 from clientgo.perturb.world import Perturbation, World
 
-SCALE, EDIT, OWN = "scale", "edit", "own"
+SCALE, EDIT, OWN, DELETE = "scale", "edit", "own", "delete"
 MAX_EDITED = 4
 """Children that another writer changes."""
 
@@ -25,7 +26,7 @@ _SIDECAR = {"name": "added", "image": "added:1"}
 
 
 def derive_edits(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
-    """Yield the arguments of the plans: resource and name of a child, and `edit`, `own` or `scale`."""
+    """Yield the arguments of the plans: resource and name of a child, and `edit`, `own`, `delete` or `scale`."""
     children = [ref for ref in run.states[-1] if ref in _created(run)]
     firsts = list({ref.resource: ref for ref in reversed(children)}.values())
     for ref in (firsts + children)[:MAX_EDITED]:
@@ -33,15 +34,18 @@ def derive_edits(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
     for ref in firsts:
         if ref.namespace and owner_uids(run.states[-1][ref]):
             yield ref.resource, short_name(ref), OWN
+    for ref in firsts:
+        if ref.resource in run.watched and owner_uids(run.states[-1][ref]):
+            yield ref.resource, short_name(ref), DELETE
     for ref in children:
         if ref.resource in _SCALABLE and _leaves_replicas_open(run):
             yield ref.resource, short_name(ref), SCALE
 
 
 def judge_edit(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
-    """Change a child by another writer: the operator may undo an edit, and must become quiet.
+    """Change or delete a child by another writer: the operator may undo an edit, and must become quiet.
 
-    It must leave a number of replicas that is open, and owners that others have added.
+    It must leave a number of replicas that is open, and owners that others have added, and notice a deletion.
 
     Raises:
         ValueError: there is no such child.
@@ -99,7 +103,22 @@ def _owned(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
     return run, [Violation("second-writer", f"the owner that another writer added to {ref} is removed")]
 
 
-_EDITS = {SCALE: _scaled, OWN: _owned}
+def _deleted(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
+    """Delete a child: its owner must not be ready for ever without it."""
+    step = ScenarioStep(f"delete {ref}", lambda user: user.delete(child))
+    run = rehearsal.run([*rehearsal.steps, step])
+    if ended_early(run) or ref in run.states[-1]:
+        return not_applicable(run)
+    later = rehearsal.run([*rehearsal.steps, step, rehearsal.patience()])
+    if ended_early(later) or ref in later.states[-1]:
+        return run, []
+    owners, final = owner_uids(later.states[-3].get(ref) or {"metadata": {}}), later.states[-1]
+    ready = [owner for owner, obj in final.items() if obj["metadata"]["uid"] in owners and claims_ready(obj)]
+    text = f"{', '.join(map(str, ready))} is ready without {ref}, which another writer has deleted"
+    return run, [Violation("status", text)] if ready else []
+
+
+_EDITS = {SCALE: _scaled, OWN: _owned, DELETE: _deleted}
 
 
 def _leaves_replicas_open(run: ScenarioRun) -> bool:

@@ -108,15 +108,15 @@ class RunningOperator(Protocol):
 
     @property
     def ended(self) -> str:
-        """Why the program has ended by itself; empty while it runs."""
+        """Reason why the program has ended by itself; empty while it runs."""
 
     @property
     def is_starting(self) -> bool:
-        """True until its first request, as far as that can be told."""
+        """True until its first request, if the process shows that."""
 
     @property
     def is_busy(self) -> bool:
-        """True if it is about to send something, as far as that can be told."""
+        """True if it is about to send a request, if the process shows that."""
 
     def kill(self) -> None:
         """End it as by a crash."""
@@ -221,7 +221,7 @@ class Operator:
         self.is_paused = False
         self.is_starting = self.is_busy = False  # the engine acts only while all of its threads wait
         self.ended = ""
-        """Why the program has ended by itself; empty while it runs."""
+        """Reason why the program has ended by itself; empty while it runs."""
         self._program = program
         self._stop = threading.Event()
         self._opened: list[Callable[[], None]] = []

@@ -1,0 +1,88 @@
+"""Confirmation of findings: a state that is right a little later, or without a history, is no bug."""
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, replace
+
+from clientgo.perturb.compare import normalized, state_differences
+from clientgo.perturb.kinds.outside import outside_differences
+from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Moment, ended_early
+from clientgo.perturb.kinds.userobjects import create_all, is_timed, user_objects
+from clientgo.perturb.oracles import ORACLES, Judged
+from clientgo.perturb.record import ScenarioRun, Violation
+from clientgo.perturb.state import ObjectRef
+from clientgo.perturb.steps import ScenarioStep, advance
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """Runs by which the findings of a plan are confirmed.
+
+    `play` runs steps without a perturbation, `repeat` with that of the plan. `memo` has runs that several plans
+    compare with.
+    """
+
+    steps: Sequence[ScenarioStep]
+    settle: float
+    play: Callable[[Sequence[ScenarioStep]], ScenarioRun]
+    repeat: Callable[[Sequence[ScenarioStep]], ScenarioRun]
+    memo: dict[str, ScenarioRun]
+
+    def holds(self, violation: Violation, judged: Judged) -> bool:
+        """Return whether a finding is still there in the further runs."""
+        if violation.oracle == "deleted" and self._is_due(judged):
+            return False
+        if violation.step is None:
+            return True
+        return not (judged.is_blind and self._is_as_created(violation, judged)) and not self._heals(violation, judged)
+
+    def _heals(self, violation: Violation, judged: Judged) -> bool:
+        """Return whether a state is right once an operator that polls, or waits for a time, has looked again."""
+        check = ORACLES[violation.oracle].check
+        if not any(check(replace(judged, is_prompt=False))):
+            return False  # an old time, which later writes hide
+        seconds = POLL_SECONDS if judged.is_blind else self.settle
+        steps = [*self.steps[: (violation.step or 0) + 1], advance(seconds)]
+        run, reference = self.repeat(steps), self.play(steps)
+        if len(run.states) < len(steps) or len(reference.states) < len(steps):
+            return False
+        for each in (run, reference):
+            each.states, each.outside, each.blind = each.states[-1:], each.outside[-1:], set()
+        return not any(check(replace(judged, run=run, reference=reference)))
+
+    def _is_due(self, judged: Judged) -> bool:
+        """Return whether the operator deletes by the clock what the reference would delete, too, a little later."""
+        later = self._remembered("later", [*self.steps, advance(self.settle)])
+        end = len(self.steps)
+        due = frozenset(change.ref for change in later.changes if change.kind == "DELETED" and change.step == end)
+        return bool(due) and not any(ORACLES["deleted"].check(replace(judged, due=due)))
+
+    def _is_as_created(self, violation: Violation, judged: Judged) -> bool:
+        """Return whether the state is the one that the user's objects lead to from nothing.
+
+        An operator that did not see an earlier state has not done what only that state asked for, such as to run a Job.
+        Outside the cluster this counts for objects that are gone: what is left of a present one may be a leftover.
+        """
+        number = violation.step or 0
+        if is_timed(judged.reference):
+            return False
+        objects = {ref: each.content for ref, each in user_objects(judged.reference, number).items()}
+        created = self._remembered(f"created {number}", create_all(objects))
+        if ended_early(created) or not created.states:
+            return False
+        before, fresh, after = Moment(judged.reference, number), Moment(created, -1), Moment(judged.run, number)
+        if violation.oracle == "outside":
+            return _has_lost_objects(after, objects) and not outside_differences(fresh, after, judged.masks)
+        expected, made, actual = (normalized(moment.state, judged.masks) for moment in (before, fresh, after))
+        refs = {each.ref for each in state_differences(expected, actual)}
+        return not refs & {each.ref for each in state_differences(made, actual)}
+
+    def _remembered(self, name: str, steps: Sequence[ScenarioStep]) -> ScenarioRun:
+        if name not in self.memo:
+            self.memo[name] = self.play(steps)
+        return self.memo[name]
+
+
+def _has_lost_objects(moment: Moment, present: Container[ObjectRef]) -> bool:
+    """Return whether the user has deleted an object before the end of a step."""
+    created = (change for change in moment.run.changes if change.actor == "user" and change.kind == "ADDED")
+    return any(change.ref not in present for change in created if change.step <= moment.number)

@@ -1,0 +1,71 @@
+"""Comparison of states outside the cluster, which may have uids of objects, and ids in the order of creation."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from clientgo.perturb.compare import OUTSIDE, UUID, FieldPath, Masks, differences
+from clientgo.perturb.kinds.order import serves_others_first
+from clientgo.perturb.kinds.rehearsal import Moment
+from clientgo.perturb.record import ScenarioRun
+
+OutsideDifference = tuple[FieldPath, Any, Any]
+"""Path, expected and actual value."""
+
+
+def outside_differences(expected: Moment, actual: Moment, masks: Masks) -> list[OutsideDifference]:
+    """Return the differences of the states outside, except those of ids and of the order of service."""
+    before, after = (_named(each.run.outside[each.number], _uids(each)) for each in (expected, actual))
+    results = _counting(before, after, masks)
+    if not results or serves_others_first((each[1:] for each in results), actual.run):
+        return []
+    names = {change.ref.name for each in (expected, actual) for change in each.run.changes}
+    return results if _counting(_without_ids(before, names), _without_ids(after, names), masks) else []
+
+
+def learn_outside(first: ScenarioRun, second: ScenarioRun, masks: Masks) -> None:
+    """Mask what differs outside between two learning runs, such as random passwords."""
+    for number in range(min(len(first.outside), len(second.outside))):
+        differing = outside_differences(Moment(first, number), Moment(second, number), masks)
+        masks.outside |= {path for path, *_ in differing}
+
+
+def _counting(before: Any, after: Any, masks: Masks) -> list[OutsideDifference]:
+    return [each for each in differences(before, after) if not masks.ignores(OUTSIDE, each[0])]
+
+
+def _uids(moment: Moment) -> dict[str, str]:
+    """Return the texts that stand for uids: those of present and former objects."""
+    changed = {obj["metadata"]["uid"]: change.ref for change in moment.run.changes if (obj := change.new or change.old)}
+    present = {obj["metadata"]["uid"] for obj in moment.state.values()}
+    return {uid: f"({'uid' if uid in present else 'former uid'} of {ref})" for uid, ref in changed.items()}
+
+
+def _named(value: Any, uids: Mapping[str, str]) -> Any:
+    """Return a value with names in place of uids; keys are texts."""
+    if isinstance(value, Mapping):
+        return {_named(str(key), uids): _named(member, uids) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_named(item, uids) for item in value]
+    return UUID.sub(lambda match: uids.get(match[0], "(uid)"), value) if isinstance(value, str) else value
+
+
+def _without_ids(value: Any, names: set[str]) -> Any:
+    """Return a value with numbers, in the order of the records, in place of keys that are ids."""
+    if isinstance(value, list):
+        return [_without_ids(item, names) for item in value]
+    if not isinstance(value, dict):
+        return value
+    members = {key: _without_ids(member, names) for key, member in value.items()}
+    ids = sorted((key for key in members if _is_id(key, names)), key=lambda key: json.dumps(members[key], default=str))
+    return {
+        **{key: member for key, member in members.items() if key not in ids},
+        **{f"(id {number})": members[key] for number, key in enumerate(ids, 1)},
+    }
+
+
+def _is_id(key: str, names: set[str]) -> bool:
+    """Return whether a key has a number, and no name of an object."""
+    words = set(re.split(r"[^A-Za-z0-9]", key))
+    return bool(re.search(r"\d", key)) and not any(name in key if len(name) > 1 else name in words for name in names)

@@ -1,0 +1,77 @@
+"""Reports of an operator in a status: that the work is done, or what it does not carry out and why."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from clientgo.meta.conditions import conditions_of, observed_generation
+from clientgo.perturb.compare import StateDifference, value_at
+from clientgo.perturb.record import OperatorWrite, ScenarioRun
+from clientgo.perturb.state import ClusterState, Object
+
+READY = ("Ready", "Available", "Synced")
+"""Types of conditions that claim that the work is done."""
+
+
+def claims_ready(obj: Object, *, strict: bool = False) -> bool:
+    """Return whether a condition says that the current generation is reached; `strict` if it must name that."""
+    generation = obj["metadata"].get("generation")
+    for condition in conditions_of(obj):
+        if condition.get("type") in READY and condition.get("status") == "True":
+            observed = observed_generation(obj, condition)
+            if observed == generation or (observed is None and not strict):
+                return True
+    return False
+
+
+_REFUSAL = re.compile(
+    r"can(no|')t|not ?(allowed|supported|possible|permitted|valid)|unsupported|immutable|invalid|forbid|reject|refus"
+    r"|denied|disallow|fail|error|exceed",
+    re.IGNORECASE,
+)
+
+
+def refuses(obj: Object, *others: Object) -> bool:
+    """Return whether an object's status says that its spec is not carried out, and those of the others do not."""
+    said = {text for other in others for text in _texts(other)}
+    return any(text not in said and _REFUSAL.search(text) for text in _texts(obj))
+
+
+def _texts(obj: Object) -> Iterator[str]:
+    yield from _strings(obj.get("status"))
+    for condition in conditions_of(obj):
+        if condition.get("type") in READY and condition.get("status") == "False":
+            yield f"{condition['type']} failed"
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for member in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _strings(member)
+
+
+def is_reported(write: OperatorWrite, run: ScenarioRun) -> bool:
+    """Return whether the operator reports that the server found an object invalid, once it was first rejected."""
+    first = next(each for each in run.writes if each[1:4] == write[1:4] and not each.injected)
+    return any(
+        change.actor == "operator"
+        and change.step == first.step
+        and change.revision > first.revision
+        and refuses(change.new or {}, change.old or {})
+        for change in run.changes
+    )
+
+
+def is_declined(differences: Sequence[StateDifference], before: ClusterState, owner: Object, *others: Object) -> bool:
+    """Return whether what differs from the state as created is as it was before, and the owner's status says so."""
+    return refuses(owner, *others) and all(
+        _is_unchanged(each, before) for each in differences if each.path[:1] != ("status",)
+    )
+
+
+def _is_unchanged(difference: StateDifference, before: ClusterState) -> bool:
+    ref, path, _, value = difference
+    if not path:
+        return difference.is_extra == (ref in before)
+    return ref in before and bool(value_at(before[ref], path) == value)
