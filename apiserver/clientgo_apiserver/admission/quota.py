@@ -1,12 +1,13 @@
 """Resource quotas: the usage of a namespace, and admission of objects within its quotas.
 
 Objects are counted (`pods`, `services`, ..., `count/<plural>.<group>` for any kind), and the requests and limits of
-pods (`requests.cpu`, `limits.memory`, ...) and the storage of claims are summed. The usage of a quota is counted once
-and then follows each change of the store, so a creation costs the same in a full namespace. Updates are checked where
-they can change the usage: of Services, claims and pods.
+pods (`requests.cpu`, `limits.memory`, ...), the storage of claims and the devices of a class are summed. The usage of a
+quota is counted once and then follows each change of the store, so a creation costs the same in a full namespace.
+Updates are checked where they can change the usage: of Services, claims and pods.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,6 +26,7 @@ KEY: Key = ("", "resourcequotas")
 PODS: Key = ("", "pods")
 SERVICES: Key = ("", "services")
 CLAIMS: Key = ("", "persistentvolumeclaims")
+DEVICE_CLAIMS: Key = ("resource.k8s.io", "resourceclaims")
 CHANGEABLE = (PODS, SERVICES, CLAIMS)
 """Keys of the objects whose usage an update can change."""
 
@@ -35,6 +37,8 @@ _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _REQUIRED = frozenset(f"{kind}{name}" for kind in ("", "requests.", "limits.") for name in ("cpu", "memory"))
 _STORAGE = "requests.storage"
 _BY_CLASS = ".storageclass.storage.k8s.io/"
+_DEVICES = ".deviceclass.resource.k8s.io/devices"
+_MAX_DEVICES = 32  # of a request for all devices (AllocationResultsMaxSize)
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _FINISHED = ("Succeeded", "Failed")
 
@@ -154,6 +158,8 @@ def _counted_key(name: str) -> Key:
         return SERVICES
     if name == _STORAGE or _BY_CLASS in name:
         return CLAIMS
+    if name.endswith(_DEVICES):
+        return DEVICE_CLAIMS
     return ("", name) if name in _COUNTED else PODS
 
 
@@ -168,6 +174,8 @@ def _usage_of(key: Key, obj: Object) -> Usage:
     spec = obj.get("spec") or {}
     if key == CLAIMS:
         used |= _claim_usage(obj, spec)
+    elif key == DEVICE_CLAIMS:
+        used |= _device_usage(spec)
     elif key == SERVICES and spec.get("type") in ("NodePort", "LoadBalancer"):
         ports = spec.get("ports") or ()
         if spec.get("allocateLoadBalancerNodePorts") is False:
@@ -185,6 +193,18 @@ def _claim_usage(claim: Object, spec: Object) -> Usage:
         used[_STORAGE] = requests["storage"]
     name = (claim["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION) or spec.get("storageClassName")
     return {**used, **{f"{name}{_BY_CLASS}{kind}": amount for kind, amount in used.items() if name}}
+
+
+def _device_usage(spec: Object) -> Usage:
+    """Return the devices by their class; of requests with alternatives the most that each class may have to give."""
+    devices: Counter[str] = Counter()
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        most: Counter[str] = Counter()
+        for choice in request.get("firstAvailable") or [request.get("exactly") or {}]:
+            count = _MAX_DEVICES if choice.get("allocationMode") == "All" else choice.get("count", 0)
+            most |= Counter({choice.get("deviceClassName", ""): count})
+        devices += most
+    return {f"{name}{_DEVICES}": ParsedQuantity(str(count)) for name, count in devices.items()}
 
 
 def _pod_usage(pod: Object) -> Usage:
@@ -219,22 +239,44 @@ def _unspecified(hard: Usage, pod: Object) -> str:
 
 
 def _matches(quota: Object, key: Key, obj: Object) -> bool:
-    """Return whether an object is in all scopes of a quota; only pods are in any."""
+    """Return whether an object is in all scopes of a quota; only pods and claims of volumes are in any."""
     spec = quota.get("spec") or {}
     selectors = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
     selectors += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
-    return all(key == PODS and _in_scope(selector, obj) for selector in selectors)
+    in_scope = {PODS: _in_scope, CLAIMS: _has_attributes}.get(key)
+    return not selectors or (in_scope is not None and all(in_scope(selector, obj) for selector in selectors))
+
+
+def _has_attributes(selector: Object, claim: Object) -> bool:
+    """Return whether a claim has, had or will have a class of volume attributes that a scope selects."""
+    if selector.get("scopeName") != "VolumeAttributesClass":
+        return False
+    status = claim.get("status") or {}
+    names = (
+        claim["spec"].get("volumeAttributesClassName"),
+        status.get("currentVolumeAttributesClassName"),
+        (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
+    )
+    return _selects(selector, {name for name in names if name})
+
+
+def _selects(selector: Object, names: Collection[str]) -> bool:
+    """Return whether a scope selects an object by the names of its classes."""
+    operator, values = selector.get("operator"), selector.get("values") or ()
+    if operator in ("Exists", "DoesNotExist"):
+        return bool(names) is (operator == "Exists")
+    if operator == "In":
+        return any(name in values for name in names)
+    return not names or any(name not in values for name in names)
 
 
 def _in_scope(selector: Object, pod: Object) -> bool:
     spec = pod.get("spec") or {}
     best_effort = (pod.get("status") or {}).get("qosClass") == "BestEffort"
     terminating = spec.get("activeDeadlineSeconds") is not None
-    name, operator, values = (selector.get(field) for field in ("scopeName", "operator", "values"))
+    name = selector.get("scopeName")
     if name == "PriorityClass":
-        priority_class = spec.get("priorityClassName")
-        matches = bool(priority_class) if operator in ("Exists", "DoesNotExist") else priority_class in (values or ())
-        return matches is (operator in ("Exists", "In"))
+        return _selects(selector, [*filter(None, [spec.get("priorityClassName")])])
     holds = {
         "BestEffort": best_effort,
         "NotBestEffort": not best_effort,

@@ -166,6 +166,43 @@ def test_quota_of_a_priority_class_counts_only_its_pods(kube: Kube) -> None:
     kube.refused(403, "POST", PODS, other)
 
 
+@pytest.mark.parametrize(("values", "code"), [(["fast"], 403), (["slow"], 201)])
+def test_quota_of_volume_attributes_counts_only_their_claims(kube: Kube, values: list[str], code: int) -> None:
+    scope = {"scopeName": "VolumeAttributesClass", "operator": "In", "values": values}
+    limit_all(kube, {"persistentvolumeclaims": "0"}, scopeSelector={"matchExpressions": [scope]})
+    url, fast = "/api/v1/namespaces/default/persistentvolumeclaims", claim("1Gi")
+    fast["spec"]["volumeAttributesClassName"] = "fast"
+    assert kube.send("POST", url, fast).status == code
+
+
+@pytest.mark.parametrize(
+    ("request_of_devices", "count"),
+    [
+        ({"exactly": {"deviceClassName": "gold", "count": 3}}, "3"),
+        ({"exactly": {"deviceClassName": "gold", "allocationMode": "All"}}, "32"),
+        ({"exactly": {"deviceClassName": "iron"}}, "0"),
+        (
+            {
+                "firstAvailable": [
+                    {"name": "a", "deviceClassName": "gold", "count": 2},
+                    {"name": "b", "deviceClassName": "gold"},
+                    {"name": "c", "deviceClassName": "iron", "count": 9},
+                ]
+            },
+            "2",
+        ),
+    ],
+)
+def test_devices_of_a_class_are_summed(kube: Kube, request_of_devices: Object, count: str) -> None:
+    limit_all(kube, {"count/resourceclaims.resource.k8s.io": "1", "gold.deviceclass.resource.k8s.io/devices": "40"})
+    spec = {"devices": {"requests": [{"name": "r", **request_of_devices}]}}
+    url = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+    kube.ok("POST", url, {"metadata": {"name": "a"}, "spec": spec})
+    used = kube.ok("GET", f"{QUOTAS}/q")["status"]["used"]
+    assert list(used.values()) == ["1", count]
+    kube.refused(403, "POST", url, {"metadata": {"name": "b"}, "spec": spec})
+
+
 _POD: Object = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
 
 
