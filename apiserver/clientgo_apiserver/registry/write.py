@@ -69,8 +69,6 @@ class Write:
         if self.validation == "Ignore" or media == PROTOBUF:
             return
         if media in YAML_TYPES:
-            # Composing takes as long as decoding: only requests that ask for it pay.
-            if "fieldValidation" in self.request.query:
-                self.duplicates = duplicate_yaml_keys(body)
+            self.duplicates = duplicate_yaml_keys(body)
         else:
             self.duplicates = [f'duplicate field "{path}"' for path in duplicate_fields(body, value)]

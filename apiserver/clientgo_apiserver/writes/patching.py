@@ -24,7 +24,7 @@ from clientgo_apiserver.crds.structural import whole_numbers
 from clientgo_apiserver.gotypes.structs import check_field
 from clientgo_apiserver.gotypes.typedvalues import typed_errors
 from clientgo_apiserver.http.decode import is_earlier, media_type, no_conversion, parse_json, parse_yaml
-from clientgo_apiserver.http.gojson import go_json, in_text_order
+from clientgo_apiserver.http.gojson import duplicate_fields, duplicate_yaml_keys, go_json, in_text_order
 from clientgo_apiserver.http.jsonpatch import failure_of, json_patch
 from clientgo_apiserver.http.nesting import value_error
 from clientgo_apiserver.registry.mergerules import managed_type, rules_of
@@ -135,7 +135,9 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
     """Parse a configuration of this kind (400, 500)."""
     is_new = current().at_least("1.37")
     try:
-        config = whole_numbers((_json_object(body) or parse_yaml(body)) or {})  # YAML does not tell 3.0 from 3
+        decoded = _json_object(body)
+        is_unique = decoded is not None and not duplicate_fields(body, decoded)
+        config = whole_numbers((decoded or parse_yaml(body)) or {})  # YAML does not tell 3.0 from 3
     except ValueError as error:
         reason = "encoding patch" if is_new else "decoding YAML: error converting YAML to JSON"
         raise bad_request(f"error {reason}: {error}") from error
@@ -152,8 +154,20 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
     errors = typed_errors(resource, config, rules_of(resource))
     if errors:
         raise ApiFailure(500, "", f"failed to create typed patch object ({_identity(resource, config)}): {errors}")
+    if not is_unique:
+        _report_duplicates(write, body)
     check_name(write, {"name": write.name, **read_metadata(write, config)})
     return {**config, "metadata": config.get("metadata") or {}}
+
+
+def _report_duplicates(write: Write, body: bytes) -> None:
+    """Ignore, warn of or reject keys that a configuration has twice (400)."""
+    if write.validation == "Ignore":
+        return
+    write.duplicates = duplicate_yaml_keys(body)
+    if write.duplicates and write.validation == "Strict":
+        raise bad_request(f"error strict decoding YAML: error converting YAML to JSON: {write.duplicates[0]}")
+    write.report()
 
 
 def _identity(resource: Resource, obj: Object) -> str:

@@ -70,6 +70,25 @@ def test_update_takes_over_the_fields_it_changes(kube: Kube) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        (b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"1","k":"2"}}', 1),
+        (b'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: "1"\n  k: "2"\n', 6),
+    ],
+    ids=["JSON", "YAML"],
+)
+def test_key_that_is_applied_twice_is_rejected_or_warned_of(kube: Kube, body: bytes, line: int) -> None:
+    url, reason = f"{CONFIG_MAPS}/a?fieldManager=m", f'line {line}: key "k" already set in map'
+    message = kube.refused(400, "PATCH", f"{url}&fieldValidation=Strict", body, APPLY)["message"]
+    start = "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:"
+    assert message == f"{start}\n  {reason}"
+    for query, warnings in (("", [reason]), ("&fieldValidation=Ignore", [])):
+        response = kube.send("PATCH", url + query, body, APPLY)
+        assert response.json()["data"] == {"k": "2"}
+        assert [text.partition('"')[2][:-1].replace('\\"', '"') for _, text in response.headers] == warnings
+
+
 def test_apply_needs_a_manager(kube: Kube) -> None:
     status = kube.refused(422, "PATCH", f"{FOOS}/a", foo(), APPLY)
     assert "fieldManager: Required value: is required for apply patch" in status["message"]
