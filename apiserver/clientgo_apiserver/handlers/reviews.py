@@ -113,7 +113,7 @@ def _attribute_errors(resource: Object) -> Iterator[Cause]:
             reason = f"when {path} is specified, requirements or rawSelector is required"
             yield required(f"{path}.requirements", reason)
         for index, requirement in enumerate(requirements):
-            errors = _requirement_errors(requirement, is_label=name == "labelSelector")
+            errors = _requirement_errors(requirement or {}, is_label=name == "labelSelector")  # null is empty
             yield from within(f"{path}.requirements[{index}]", errors)
 
 

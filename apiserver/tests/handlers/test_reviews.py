@@ -110,6 +110,8 @@ SELECTOR = "spec.resourceAttributes."
          f'{SELECTOR}labelSelector.rawSelector: Invalid value: "x": may not specified'),
         ({"labelSelector": {"requirements": [{"key": "a b", "operator": "Exists"}]}},
          f'{SELECTOR}labelSelector.requirements[0].key: Invalid value: "a b"'),
+        ({"fieldSelector": {"requirements": [None]}},
+         f"{SELECTOR}fieldSelector.requirements[0].key: Required value: must be specified"),
         ({"fieldSelector": {"requirements": [{"operator": "Exists"}]}},
          f"{SELECTOR}fieldSelector.requirements[0].key: Required value: must be specified"),
         ({"fieldSelector": {"requirements": [{"key": "a", "operator": "In"}]}},
