@@ -64,7 +64,7 @@ def test_page_is_one_file_with_a_picture_of_each_cause(failures: PerturbResults)
 
 
 def test_what_is_lost_outside_is_absent() -> None:
-    runs = [ScenarioRun(["create greeting a"], outside=[state]) for state in ({"a": 1}, {})]
+    runs = [ScenarioRun(["create greeting a"], states=[{}], outside=[state]) for state in ({"a": 1}, {})]
     [finding] = ORACLES["outside"].check(Judged(runs[1], runs[0], Masks(), {}, is_blind=False))
     assert str(finding).endswith("the state outside the cluster differs: a: - 1 + absent")
 
