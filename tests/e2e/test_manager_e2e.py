@@ -101,7 +101,9 @@ def test_five_hundred_foos_cost_a_manager_s_controller_three_writes_each_too(
         writes = cluster.writes()
     assert writes.pop(("POST", "foos", "")) == 500
     assert sum(writes.values()) <= (3 + available) * 500, writes  # the status once more when replicas are there
-    assert [record.msg for record in caplog.records if record.levelno >= logging.WARNING] == []
+    # On a slow machine the server may say that its clients wait.
+    warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [record.msg for record in warnings if not record.name.startswith("clientgo_apiserver")] == []
 
 
 class SharingCluster(ManagedCluster):

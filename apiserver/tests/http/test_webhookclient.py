@@ -54,9 +54,10 @@ def talk(
     peer: Peer,
     dialogue: Callable[[WebhookClient, Callable[[], Awaitable[Answer]]], Awaitable[Any]],
     host: str = "127.0.0.1",
+    seconds: float = 5.0,
     **options: Any,
 ) -> Any:
-    """Run `dialogue(client, call)` beside the peer; `call()` posts a review to it at this host."""
+    """Run `dialogue(client, call)` beside the peer; `call()` posts a review to it at this host, with a timeout."""
 
     async def run() -> Any:
         server = await asyncio.start_server(peer.serve, "127.0.0.1", 0)
@@ -64,7 +65,7 @@ def talk(
         client = WebhookClient(**options)
         try:
             async with server:
-                return await dialogue(client, lambda: client.post(endpoint, {"ü": "ö"}, 5.0, Answer))
+                return await dialogue(client, lambda: client.post(endpoint, {"ü": "ö"}, seconds, Answer))
         finally:
             client.close()
             for writer in peer.writers:
@@ -161,7 +162,7 @@ def test_hanging_calls_delay_no_others_and_end_when_the_client_is_closed() -> No
         return [failure.code for failure in failures if isinstance(failure, ApiFailure)]
 
     peer = Hanging(OK)
-    assert talk(peer, dialogue) == [503] * 101
+    assert talk(peer, dialogue, seconds=30.0) == [503] * 101  # none times out before, even on a slow machine
 
 
 def test_hanging_lookup_delays_neither_other_names_nor_the_end() -> None:
