@@ -165,16 +165,17 @@ def test_values_assigned_once_in_another_order_are_no_difference(
 
 
 @pytest.mark.parametrize(
-    ("address", "others", "expected"),
+    ("address", "neighbours", "expected"),
     [("1", (), True), ("3", (), False), ("1", ("1",), False)],
     ids=["of-deleted", "of-nobody", "in-use"],
 )
 def test_value_that_another_object_had_in_the_reference_is_no_difference(
-    address: str, others: tuple[str, ...], expected: bool
+    address: str, neighbours: tuple[str, ...], expected: bool
 ) -> None:
     reference = ScenarioRun([], changes=[change(ref, obj) for ref, obj in claims("1", "2").items()])
     before, after = claims("2"), claims(address)
-    state = ClusterState({**after, **{ObjectRef("claims", "default", "c"): claims(each)[CLAIMS[1]] for each in others}})
+    added = {ObjectRef("claims", "default", "c"): claims(each)[CLAIMS[1]] for each in neighbours}
+    state = ClusterState({**after, **added})
     run = ScenarioRun([], states=[state], changes=[change(ref, obj) for ref, obj in after.items()])
     differences = list(state_differences(normalized(before, Masks()), normalized(after, Masks())))
     assert is_order_of_service(differences, run, reference, 0) is expected

@@ -16,7 +16,7 @@ _MAX_KINDS = 10  # for which a policy is checked (maxTypesToCheck)
 _KINDS = "x-kubernetes-group-version-kind"
 _PARAMS = "params"
 
-GroupVersionKind = tuple[str, str, str]
+KindNames = tuple[str, str, str]
 Schemas = Mapping[str, Object]
 
 
@@ -36,9 +36,9 @@ def expression_warnings(registry: Registry, spec: Object) -> Iterator[Object]:
                     yield {"fieldRef": f"spec.validations[{index}].{field}", "warning": "\n".join(errors)}
 
 
-def _kinds(registry: Registry, spec: Object) -> list[GroupVersionKind]:
+def _kinds(registry: Registry, spec: Object) -> list[KindNames]:
     """Return the kinds that the rules name without wildcards, ordered."""
-    kinds: dict[GroupVersionKind, None] = {}
+    kinds: dict[KindNames, None] = {}
     for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
         named = (each for each in registry.resources() if _names(rule, each))
         kinds |= dict.fromkeys(sorted((each.group, each.version, each.kind) for each in named))
@@ -53,7 +53,7 @@ def _params(registry: Registry, spec: Object) -> SchemaType | None:
     return _declared(registry, (group, version, spec["paramKind"]["kind"]), _PARAMS) or SchemaType(types.DYN, 0)
 
 
-def _declared(registry: Registry, kind: GroupVersionKind, name: str) -> SchemaType | None:
+def _declared(registry: Registry, kind: KindNames, name: str) -> SchemaType | None:
     """Return the published type of a kind; None if there is none."""
     document = openapi.of(registry).document(openapi.path_of(*kind[:2]))
     if document is None:
@@ -75,8 +75,8 @@ def _names(rule: Object, resource: Resource) -> bool:
 
 def _expanded(schema: Object, schemas: Schemas, parents: tuple[str, ...]) -> Object:
     """Return a published schema with those it refers to in place of the references; one within itself is empty."""
-    parts = (schema, *schema.get("allOf", ()))
-    reference = next((part["$ref"] for part in parts if "$ref" in part), "").rpartition("/")[2]
+    variants = (schema, *schema.get("allOf", ()))
+    reference = next((variant["$ref"] for variant in variants if "$ref" in variant), "").rpartition("/")[2]
     if reference:
         return {} if reference in parents else _expanded(schemas[reference], schemas, (*parents, reference))
     if schema.get("format") == "int-or-string":
@@ -93,7 +93,7 @@ class _TypeCheck:
     """Types of the variables of a policy's expressions for one of its kinds."""
 
     def __init__(
-        self, kind: GroupVersionKind, declared: SchemaType, params: SchemaType | None, variables: Sequence[Object]
+        self, kind: KindNames, declared: SchemaType, params: SchemaType | None, variables: Sequence[Object]
     ) -> None:
         group, version, name = kind
         self._kind = f"{group}/{version}, Kind={name}"

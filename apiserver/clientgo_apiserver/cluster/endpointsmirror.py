@@ -40,17 +40,17 @@ class EndpointsMirror(InternalController):
         namespace, name = names
         service, endpoints = self._store.get(SERVICES, namespace, name), self._store.get(ENDPOINTS, namespace, name)
         is_mirrored = service is not None and "selector" not in service["spec"] and endpoints is not None
-        wanted = _slices(endpoints) if is_mirrored and endpoints is not None else {}
+        missing = _slices(endpoints) if is_mirrored and endpoints is not None else {}
         label = {_SERVICE_NAME: name, _MANAGED_BY: _MANAGER}
         for stored in self._store.list(SLICES, namespace):
             if not label.items() <= (stored["metadata"].get("labels") or {}).items():
                 continue
-            target = wanted.pop((stored["addressType"], canonical(stored.get("ports") or [])), None)
+            target = missing.pop((stored["addressType"], canonical(stored.get("ports") or [])), None)
             if target is None:
                 self._internal.delete(SLICES, *name_of(stored), uid=stored["metadata"]["uid"])
             else:
                 self._update(stored, target)
-        for target in wanted.values():
+        for target in missing.values():
             self._internal.create(SLICES, namespace, target)
 
     def _update(self, stored: Object, target: Object) -> None:

@@ -168,15 +168,15 @@ async def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTP
 
 
 async def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    shown = route._replace(resource=SCALE)
+    scaled = route._replace(resource=SCALE)
     if route.verb == "get":
         scale = await read_scale(state, route.resource, route.namespace, route.name)
-        return await _one(shown, request, scale, 200)
+        return await _one(scaled, request, scale, 200)
     patching, content_type = route.verb == "patch", request.headers.get("content-type", "")
     if patching:
         check_patch_type(route.resource, content_type)
     write = _write(state, request, route, "PatchOptions" if patching else "UpdateOptions")
-    return await _one(shown, request, await write_scale(state, write, request.body, content_type, patch=patching), 200)
+    return await _one(scaled, request, await write_scale(state, write, request.body, content_type, patch=patching), 200)
 
 
 async def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:

@@ -102,7 +102,7 @@ def _decoded(body: bytes) -> Any:
     try:
         return decode_large(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        replaced = _SURROGATE.sub(lambda found: rb"\ufffd" if found["half"] else found[0], body)
+        replaced = _SURROGATE.sub(lambda match: rb"\ufffd" if match["half"] else match[0], body)
         if replaced != body:
             return _decoded(replaced)
         raise ValueError(explain(body.decode("latin-1")) or str(error)) from error

@@ -253,8 +253,8 @@ def _finalizers(default: str, finalizers: list[str], propagation: str) -> list[s
     if default and not propagation and collector:
         return finalizers
     policy = default and (propagation or default)
-    others = [name for name in finalizers if name not in _GC_FINALIZERS]
-    return [*others, *filter(None, [_POLICIES.get(policy, "")])]
+    remaining = [name for name in finalizers if name not in _GC_FINALIZERS]
+    return [*remaining, *filter(None, [_POLICIES.get(policy, "")])]
 
 
 def _with_grace(state: State, pod: Object, grace_seconds: int | None) -> Object:

@@ -122,7 +122,7 @@ def external(cluster: PodCluster) -> None:
 def mirrored(cluster: PodCluster) -> dict[str, list[tuple[str, bool]]]:
     """Return the addresses of the slices, and whether they are ready, by family."""
     return {
-        each["addressType"]: [(one["addresses"][0], one["conditions"]["ready"]) for one in each["endpoints"]]
+        each["addressType"]: [(entry["addresses"][0], entry["conditions"]["ready"]) for entry in each["endpoints"]]
         for each in cluster.store.list(SLICES)
     }
 
@@ -146,9 +146,9 @@ def test_mirrored_slices_follow_their_endpoints(cluster: PodCluster) -> None:
     changed = [{"addresses": [{"ip": "1.2.3.9"}], "ports": [{"name": "p", "port": 80}]}]
     cluster.patch(ENDPOINTS, "w", {"metadata": {"labels": {"a": "c"}}, "subsets": changed})
     assert mirrored(cluster) == {"IPv4": [("1.2.3.9", True)]}
-    [kept] = cluster.store.list(SLICES)
-    assert kept["metadata"]["labels"]["a"] == "c"
-    assert kept["metadata"]["uid"] in before
+    [slice_left] = cluster.store.list(SLICES)
+    assert slice_left["metadata"]["labels"]["a"] == "c"
+    assert slice_left["metadata"]["uid"] in before
     cluster.delete(ENDPOINTS, "w")
     assert mirrored(cluster) == {}
 

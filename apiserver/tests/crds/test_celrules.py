@@ -163,10 +163,10 @@ CONSTANTS = [
 
 @pytest.mark.parametrize(("rule", "reason"), CONSTANTS)
 def test_constant_that_cannot_be_converted_is_found_at_once(rule: str, reason: str) -> None:
-    [found] = errors(with_rule(STRING, rule))
-    assert f"program instantiation failed: {reason}" in found
-    [found] = errors(with_rule(STRING, "true", messageExpression=f"string({rule})"))
-    assert f"messageExpression instantiation failed: {reason}" in found
+    [error] = errors(with_rule(STRING, rule))
+    assert f"program instantiation failed: {reason}" in error
+    [error] = errors(with_rule(STRING, "true", messageExpression=f"string({rule})"))
+    assert f"messageExpression instantiation failed: {reason}" in error
 
 
 @pytest.mark.parametrize(("rule", "reason"), CONSTANTS)
@@ -180,8 +180,8 @@ def test_constant_of_a_policy_that_cannot_be_converted_is_found_at_once(kube: Ku
 
 
 def test_number_beyond_a_double_is_no_literal() -> None:
-    [found] = errors(with_rule(STRING, "1e400 > 1.0"))
-    assert "invalid double literal" in found
+    [error] = errors(with_rule(STRING, "1e400 > 1.0"))
+    assert "invalid double literal" in error
 
 
 def test_negative_zero_has_a_sign() -> None:

@@ -137,8 +137,8 @@ def _container_errors(before: Object, after: Object, path: str, kind: str) -> li
         if not set(old) <= set(new):
             causes.append(forbidden_field(f"{path}.resources.{field}", f"resource {field} cannot be removed"))
     if _fixed(before) != _fixed(after):
-        target, place = ("", "spec") if kind == "containers" else (" for init or sidecar containers", path)
-        causes.append(forbidden_field(place, f"only cpu and memory resources{target} are mutable"))
+        target, field_path = ("", "spec") if kind == "containers" else (" for init or sidecar containers", path)
+        causes.append(forbidden_field(field_path, f"only cpu and memory resources{target} are mutable"))
     return causes
 
 

@@ -224,6 +224,6 @@ def driver_updates(new: list[Object] | None, old: list[Object] | None, _: FieldS
     """Check that a driver of a node changes in nothing but its limits."""
     for earlier in old or ():
         for driver in new or ():
-            kept, before = ({**each, "allocatable": None} for each in (driver, earlier))
-            if driver.get("name") == earlier.get("name") and kept != before:
-                yield invalid_value("", kept, IMMUTABLE)
+            after, before = ({**each, "allocatable": None} for each in (driver, earlier))
+            if driver.get("name") == earlier.get("name") and after != before:
+                yield invalid_value("", after, IMMUTABLE)

@@ -72,9 +72,9 @@ class Confirmation:
         before, fresh, after = Moment(judged.reference, number), Moment(created, -1), Moment(judged.run, number)
         if violation.oracle == "outside":
             return _has_lost_objects(after, objects) and not outside_differences(fresh, after, judged.masks)
-        expected, made, actual = (normalized(moment.state, judged.masks) for moment in (before, fresh, after))
+        expected, created_state, actual = (normalized(moment.state, judged.masks) for moment in (before, fresh, after))
         refs = {each.ref for each in state_differences(expected, actual)}
-        return not refs & {each.ref for each in state_differences(made, actual)}
+        return not refs & {each.ref for each in state_differences(created_state, actual)}
 
     def _remembered(self, name: str, steps: Sequence[ScenarioStep]) -> ScenarioRun:
         if name not in self.memo:

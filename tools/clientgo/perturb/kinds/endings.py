@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from clientgo.perturb.compare import FieldPath, adds, text_of, value_at
-from clientgo.perturb.kinds.faults import AtWrite, Down, Interrupted
+from clientgo.perturb.kinds.faults import AtWrite, Down, InterruptedCreation
 from clientgo.perturb.kinds.lasting import asks_to_retain, leftovers
 from clientgo.perturb.kinds.outside import OutsideDifference, outside_differences
 from clientgo.perturb.kinds.rehearsal import Moment, Rehearsal, Verdict, ended_early, not_applicable
@@ -67,8 +67,8 @@ def _children(rehearsal: Rehearsal) -> list[str]:
     Later they may be gone with other objects of the user, such as a namespace.
     """
     objects = user_objects(rehearsal.reference)
-    customs, *others = _deletions(rehearsal.reference, objects)
-    if not others:
+    customs, *further = _deletions(rehearsal.reference, objects)
+    if not further:
         return []
     names = {each.ref for each, _ in custom_objects(rehearsal.reference, objects)}
     run = rehearsal.run([*rehearsal.steps, customs, rehearsal.patience()])
@@ -157,7 +157,7 @@ def judge_interruption(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verd
     steps = [*rehearsal.steps[: step + 1], *_deletions(rehearsal.reference, objects)]
 
     def play(*more: ScenarioStep, arguments: tuple[str, ...] = ()) -> ScenarioRun:
-        perturbation = Interrupted(number, step + 1) if arguments else None
+        perturbation = InterruptedCreation(number, step + 1) if arguments else None
         return rehearsal.run([*steps, *more], AS_WRITTEN, perturbation)
 
     run = play(arguments=arguments)

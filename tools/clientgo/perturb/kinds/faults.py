@@ -23,7 +23,7 @@ class AtWrite(Perturbation):
         return self._fault if number == self._number else ""
 
 
-class Interrupted(AtWrite):
+class InterruptedCreation(AtWrite):
     """The operator crashes before a write, and starts again after the change of a later step."""
 
     restarts = False

@@ -67,9 +67,9 @@ def _is_of_another(each: StateDifference, run: ScenarioRun, reference: ScenarioR
     if isinstance(value, bool) or not re.search(r"\d", str(value)):
         return False
     before = (change for change in reference.changes if change.ref.resource == ref.resource and change.ref != ref)
-    others = (obj for other, obj in run.states[number].items() if other.resource == ref.resource and other != ref)
+    neighbours = (obj for other, obj in run.states[number].items() if other.resource == ref.resource and other != ref)
     return any(value_at(change.new, path) == value for change in before) and all(
-        value_at(other, path) != value for other in others
+        value_at(other, path) != value for other in neighbours
     )
 
 

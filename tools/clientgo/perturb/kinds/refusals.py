@@ -31,10 +31,10 @@ _REFUSAL = re.compile(
 )
 
 
-def refuses(obj: Object, *others: Object) -> bool:
-    """Return whether an object's status says that its spec is not carried out, and those of the others do not."""
-    said = {text for other in others for text in _texts(other)}
-    return any(text not in said and _REFUSAL.search(text) for text in _texts(obj))
+def refuses(obj: Object, *siblings: Object) -> bool:
+    """Return whether an object's status says that its spec is not carried out, and those of its siblings do not."""
+    common = {text for sibling in siblings for text in _texts(sibling)}
+    return any(text not in common and _REFUSAL.search(text) for text in _texts(obj))
 
 
 def _texts(obj: Object) -> Iterator[str]:
@@ -63,9 +63,9 @@ def is_reported(write: OperatorWrite, run: ScenarioRun) -> bool:
     )
 
 
-def is_declined(differences: Sequence[StateDifference], before: ClusterState, owner: Object, *others: Object) -> bool:
+def is_declined(differences: Sequence[StateDifference], before: ClusterState, owner: Object, *siblings: Object) -> bool:
     """Return whether what differs from the state as created is as it was before, and the owner's status says so."""
-    return refuses(owner, *others) and all(
+    return refuses(owner, *siblings) and all(
         _is_unchanged(each, before) for each in differences if each.path[:1] != ("status",)
     )
 
