@@ -10,6 +10,7 @@ from clientgo.perturb.oracles import ORACLES, Judged
 from clientgo.perturb.page import page
 from clientgo.perturb.report import groups, junit, progress, summary
 from clientgo.perturb.shrink import shrunk
+from clientgo.perturb.state import ClusterState
 from tests.perturb.greetings import Correct, StatusFirst, greeting
 
 STEPS = [create(greeting()), change(greeting(), {"spec": {"text": "goodbye"}}), delete(greeting())]
@@ -64,7 +65,7 @@ def test_page_is_one_file_with_a_picture_of_each_cause(failures: PerturbResults)
 
 
 def test_what_is_lost_outside_is_absent() -> None:
-    runs = [ScenarioRun(["create greeting a"], states=[{}], outside=[state]) for state in ({"a": 1}, {})]
+    runs = [ScenarioRun(["create greeting a"], states=[ClusterState({})], outside=[state]) for state in ({"a": 1}, {})]
     [finding] = ORACLES["outside"].check(Judged(runs[1], runs[0], Masks(), {}, is_blind=False))
     assert str(finding).endswith("the state outside the cluster differs: a: - 1 + absent")
 

@@ -5,6 +5,7 @@ Only used after decoding failed, so it may be slow; it scans the text once and s
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -136,32 +137,30 @@ def duplicate_fields(body: bytes, value: Any) -> list[str]:
     """Return the paths of duplicate fields of a JSON text, in order; `value` is what it was decoded to."""
     if _count_strings(body) == _count_strings(_encode(value)):
         return []  # fast path: no name was lost, as each but the last of a duplicate is
-    paths: list[str] = []
+    return [path for path, is_duplicate in fields_of(body) if is_duplicate]
 
-    def check(pairs: list[tuple[str, Any]]) -> Any:
-        seen: dict[str, Any] = {}
-        duplicates = [name for name, _ in pairs if name in seen or seen.setdefault(name, False)]
-        return _Pairs(pairs, duplicates)
 
+def fields_of(body: bytes) -> Iterator[tuple[str, bool]]:
+    """Yield the path of each field of a JSON text, in order, and whether its object had one of the name before."""
     # Numbers as texts: only names matter, and Python limits the digits of an int.
-    _collect(json.loads(body, object_pairs_hook=check, parse_int=str), "", paths)
-    return paths
+    return _fields(json.loads(body, object_pairs_hook=_Pairs, parse_int=str), "")
 
 
 class _Pairs:
-    def __init__(self, pairs: list[tuple[str, Any]], duplicates: list[str]) -> None:
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         self.pairs = pairs
-        self.duplicates = duplicates
 
 
-def _collect(node: Any, path: str, paths: list[str]) -> None:
+def _fields(node: Any, path: str) -> Iterator[tuple[str, bool]]:
     if isinstance(node, _Pairs):
-        paths.extend(f"{path}.{name}".lstrip(".") for name in node.duplicates)
+        names: set[str] = set()
         for name, value in node.pairs:
-            _collect(value, f"{path}.{name}", paths)
+            yield f"{path}.{name}".lstrip("."), name in names
+            names.add(name)
+            yield from _fields(value, f"{path}.{name}")
     elif isinstance(node, list):
         for index, value in enumerate(node):
-            _collect(value, f"{path}[{index}]", paths)
+            yield from _fields(value, f"{path}[{index}]")
 
 
 def _quote(char: str) -> str:

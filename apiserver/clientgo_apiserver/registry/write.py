@@ -9,7 +9,7 @@ from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, invalid, invalid_value
 from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.http.decode import YAML_TYPES, media_type
-from clientgo_apiserver.http.gojson import UNMARSHAL_ERRORS, duplicate_fields, duplicate_yaml_keys
+from clientgo_apiserver.http.gojson import UNMARSHAL_ERRORS, duplicate_fields, duplicate_yaml_keys, fields_of
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 
@@ -43,16 +43,24 @@ class Write:
         if not (self.duplicates or self.unknown):
             return
         unknown = sorted(self.unknown) if self.strategic else self.unknown
-        unknown_errors = [f'unknown field "{path}"' for path in unknown]
+        errors = [*self.duplicates, *(f'unknown field "{path}"' for path in unknown)]
         if self.validation == "Ignore":
             return
+        if self.duplicates and unknown and self._is_typed_json():
+            fields = fields_of(self.request.body)
+            words = ((path, "duplicate" if is_duplicate else "unknown") for path, is_duplicate in fields)
+            errors = [f'{word} field "{path}"' for path, word in words if word == "duplicate" or path in unknown]
         if self.validation == "Warn":
-            # Errors of YAML have a line for each field; a name with a line feed is left out with its warning.
-            lines = [line.strip() for problem in self.duplicates for line in problem.split("\n")]
-            self.request.warnings.extend(line for line in lines if line != UNMARSHAL_ERRORS)
-            self.request.warnings.extend(unknown_errors)
+            for error in errors:  # of YAML has a line for each field
+                start, *lines = error.split("\n")
+                self.request.warnings += map(str.strip, lines) if start == UNMARSHAL_ERRORS else [error]
             return
-        raise self.undecodable("strict decoding error: " + ", ".join([*self.duplicates, *unknown_errors]))
+        raise self.undecodable("strict decoding error: " + ", ".join(errors))
+
+    def _is_typed_json(self) -> bool:
+        """Return whether one decoder finds unknown and duplicate fields, and has them in the order of the body."""
+        media = media_type(self.request.headers.get("content-type", ""))
+        return self.patch is None and not self.resource.custom and media not in YAML_TYPES
 
     def undecodable(self, error: object) -> ApiFailure:
         """Return the error of an object that cannot be decoded, or of a patch that makes it so (400, 422)."""

@@ -75,6 +75,7 @@ def test_options_of_deletions_are_validated(kube: Kube, options: Any, code: int,
     ("body", "duplicates"),
     [
         (b'{"metadata":{"name":"a","name":"b"},"x":1}', 'duplicate field "metadata.name", unknown field "x"'),
+        (b'{"x":1,"metadata":{"name":"a","name":"b"}}', 'unknown field "x", duplicate field "metadata.name"'),
         (b"metadata: {name: a}\nmetadata: {name: b}\n", 'line 2: key "metadata" already set in map'),
     ],
 )
