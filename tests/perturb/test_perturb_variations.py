@@ -167,7 +167,7 @@ def test_values_assigned_once_in_another_order_are_no_difference(
 @pytest.mark.parametrize(
     ("address", "neighbours", "expected"),
     [("1", (), True), ("3", (), False), ("1", ("1",), False)],
-    ids=["of-deleted", "of-nobody", "in-use"],
+    ids=["of-deleted", "of-none", "in-use"],
 )
 def test_value_that_another_object_had_in_the_reference_is_no_difference(
     address: str, neighbours: tuple[str, ...], expected: bool

@@ -8,9 +8,8 @@ from typing import Any
 
 from clientgo_apiserver.cel import types
 from clientgo_apiserver.cel.compiler import compile_expression
-from clientgo_apiserver.cel.environment import Expression, InvalidExpression
+from clientgo_apiserver.cel.environment import Expression, InvalidExpression, field_type
 from clientgo_apiserver.cel.functions.operators import OPERATORS
-from clientgo_apiserver.cel.syntax import keyword_field
 from clientgo_apiserver.cel.types import ExprType, parse_type
 from clientgo_apiserver.cel.values import CelError
 from clientgo_apiserver.releases.release import cached_by_release
@@ -89,7 +88,7 @@ def compile_typed(
         if struct == _VARIABLES.name:
             return composed.get(name)
         if struct in structs:
-            return structs[struct].get(name) or structs[struct].get(keyword_field(name))
+            return field_type(structs, struct, name)
         if struct.partition(".")[0] == "Object":
             return types.DYN
         # Unknown fields of a JSONPatch have a type without a name.

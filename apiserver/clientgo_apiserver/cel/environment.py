@@ -1,9 +1,10 @@
 """Environment of an expression: the types of its structs, the sizes of its values, and what its compilation gives."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clientgo_apiserver.cel.syntax import keyword_field
 from clientgo_apiserver.cel.types import ExprType
 
 Fields = Callable[[str, str], ExprType | None]
@@ -33,3 +34,9 @@ class Expression:
 
 def no_fields(_: str, __: str) -> None:
     """Return None: the environment has no structs."""
+
+
+def field_type(structs: Mapping[str, Mapping[str, ExprType]], struct: str, name: str) -> ExprType | None:
+    """Return the type of a field of one of these structs, also of one named like a keyword; None if it has none."""
+    fields = structs.get(struct, {})
+    return fields.get(name) or fields.get(keyword_field(name))

@@ -7,6 +7,7 @@ warning, so that a stricter rule does not block changes of other parts. Rules th
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from clientgo.meta.constraints import cel_name
@@ -15,8 +16,7 @@ from clientgo_apiserver.api.limits import MAX_MESSAGE_BYTES, RULES_COST, CostLim
 from clientgo_apiserver.api.status import Cause, quoted
 from clientgo_apiserver.cel import types
 from clientgo_apiserver.cel.compiler import compile_expression
-from clientgo_apiserver.cel.environment import Expression, InvalidExpression
-from clientgo_apiserver.cel.syntax import keyword_field
+from clientgo_apiserver.cel.environment import Expression, InvalidExpression, field_type
 from clientgo_apiserver.cel.values import NONE, CelError, OptionalValue
 from clientgo_apiserver.crds.declarations import bound, declare
 from clientgo_apiserver.crds.fieldpaths import find_field
@@ -55,11 +55,7 @@ def compile_rules(schema: Schema, *, root: bool = False) -> list[CompiledRule]:
     declared = declare(schema, "selfType", root=root)
     if declared is None:
         return []
-    structs = declared.structs()
-
-    def fields(struct: str, name: str) -> types.ExprType | None:
-        members = structs.get(struct, {})
-        return members.get(name) or members.get(keyword_field(name))
+    fields = partial(field_type, declared.structs())
 
     def compiled(spec: dict[str, Any]) -> CompiledRule:
         old = types.optional_of(declared.type) if spec.get("optionalOldSelf") else declared.type

@@ -1,4 +1,4 @@
-"""What the server sets, keeps and drops when objects of some kinds are written."""
+"""Fields that the server sets, keeps and drops when objects of some kinds are written."""
 
 import pytest
 

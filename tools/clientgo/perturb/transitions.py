@@ -117,7 +117,7 @@ def judge_transition(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdic
 
 
 def _is_declined(before: Moment, created: Moment, after: Moment, owner: ObjectRef, rehearsal: Rehearsal) -> bool:
-    """Return whether the operator leaves all as it was, because the change is impossible, and says so."""
+    """Return whether the operator leaves all as it was and reports that the change is impossible."""
     states = after.state, before.state, created.state
     statuses = [normalized(state, rehearsal.masks).get(owner, {}) for state in states]
     return is_declined(rehearsal.differences(created, after), before.state, *statuses)

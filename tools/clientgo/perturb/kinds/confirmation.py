@@ -1,4 +1,4 @@
-"""Confirmation of findings: a state that is right a little later, or without a history, is no bug."""
+"""Confirmation of findings: a state that is right a little later, or without a history, is dismissed."""
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace

@@ -64,7 +64,7 @@ def is_reported(write: OperatorWrite, run: ScenarioRun) -> bool:
 
 
 def is_declined(differences: Sequence[StateDifference], before: ClusterState, owner: Object, *siblings: Object) -> bool:
-    """Return whether what differs from the state as created is as it was before, and the owner's status says so."""
+    """Return whether what differs from the state as created is as before, and the owner's status reports it."""
     return refuses(owner, *siblings) and all(
         _is_unchanged(each, before) for each in differences if each.path[:1] != ("status",)
     )
