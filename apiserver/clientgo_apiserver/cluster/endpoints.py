@@ -15,6 +15,10 @@ from clientgo_apiserver.storage.stored import Key, Name, name_of
 SERVICES: Key = ("", "services")
 ENDPOINTS: Key = ("", "endpoints")
 SLICES: Key = ("discovery.k8s.io", "endpointslices")
+MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+SERVICE_NAME = "kubernetes.io/service-name"
+"""Labels of EndpointSlices: their controller, and their Service."""
+
 _MANAGER = "endpointslice-controller.k8s.io"
 _ENDPOINTS_LABEL = {"endpoints.kubernetes.io/managed-by": "endpoint-controller"}
 _MAX_ENDPOINTS = 100  # kube-controller-manager's --max-endpoints-per-slice
@@ -90,16 +94,16 @@ class EndpointsController(InternalController):
 
     def _write_slices(self, service: Object, pods: list[Object]) -> None:
         namespace, name = name_of(service)
-        label = {"kubernetes.io/service-name": name}
+        label = {SERVICE_NAME: name}
         stored = [
             each
             for each in self._store.list(SLICES, namespace)
             if label.items() <= (each["metadata"].get("labels") or {}).items()
-            and (each["metadata"].get("labels") or {}).get("endpointslice.kubernetes.io/managed-by") == _MANAGER
+            and (each["metadata"].get("labels") or {}).get(MANAGED_BY) == _MANAGER
         ]
         groups = [pods[start : start + _MAX_ENDPOINTS] for start in range(0, len(pods), _MAX_ENDPOINTS)] or [[]]
         ports = _ports(service, pods) if pods else []
-        labels = _labels(service, {**label, "endpointslice.kubernetes.io/managed-by": _MANAGER})
+        labels = _labels(service, {**label, MANAGED_BY: _MANAGER})
         for number, group in enumerate(groups):
             endpoints = [self._endpoint(service, pod) for pod in group]
             if number < len(stored):

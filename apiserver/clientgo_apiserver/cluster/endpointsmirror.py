@@ -8,12 +8,10 @@ from clientgo.meta.jsonvalues import canonical
 from clientgo_apiserver.api.names import without_zeros
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, annotation, controller_reference
-from clientgo_apiserver.cluster.endpoints import ENDPOINTS, SERVICES, SLICES
+from clientgo_apiserver.cluster.endpoints import ENDPOINTS, MANAGED_BY, SERVICE_NAME, SERVICES, SLICES
 from clientgo_apiserver.storage.stored import Key, name_of
 
-_MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 _MANAGER = "endpointslicemirroring-controller.k8s.io"
-_SERVICE_NAME = "kubernetes.io/service-name"
 _SKIPPED, _LEADER = "endpointslice.kubernetes.io/skip-mirror", "control-plane.alpha.kubernetes.io/leader"
 _OWN_ANNOTATIONS = (
     "endpoints.kubernetes.io/last-change-trigger-time",
@@ -41,7 +39,7 @@ class EndpointsMirror(InternalController):
         service, endpoints = self._store.get(SERVICES, namespace, name), self._store.get(ENDPOINTS, namespace, name)
         is_mirrored = service is not None and "selector" not in service["spec"] and endpoints is not None
         missing = _slices(endpoints) if is_mirrored and endpoints is not None else {}
-        label = {_SERVICE_NAME: name, _MANAGED_BY: _MANAGER}
+        label = {SERVICE_NAME: name, MANAGED_BY: _MANAGER}
         for stored in self._store.list(SLICES, namespace):
             if not label.items() <= (stored["metadata"].get("labels") or {}).items():
                 continue
@@ -77,7 +75,7 @@ def _slices(endpoints: Object) -> Slices:
     owned: Object = {
         "generateName": f"{meta['name']}-",
         "namespace": meta["namespace"],
-        "labels": {**labels, _SERVICE_NAME: meta["name"], _MANAGED_BY: _MANAGER},
+        "labels": {**labels, SERVICE_NAME: meta["name"], MANAGED_BY: _MANAGER},
         "ownerReferences": [controller_reference(endpoints)],
         **({"annotations": annotations} if annotations else {}),
     }
