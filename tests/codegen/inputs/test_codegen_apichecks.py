@@ -66,6 +66,8 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         pytest.param("import sys\nsys.exit(3)\n", "kinds.py:4: importing kinds failed: it exits with code 3",
                      id="exit"),
         pytest.param("x = undefined\n", "kinds.py:3: importing kinds failed: name 'undefined'", id="name error"),
+        pytest.param("from clientgo.meta.quantities import ParsedQuantity\n\nSIZE = ParsedQuantity('3 GB')\n",
+                     "kinds.py:5: importing kinds failed: invalid quantity", id="error of the library"),
         pytest.param(
             "@dataclass\nclass B:\n    names: list[str] = []\n",
             "kinds.py:5: importing kinds failed: mutable default <class 'list'> for field names is not allowed: use"

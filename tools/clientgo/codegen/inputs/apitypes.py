@@ -3,9 +3,7 @@
 import dataclasses
 import importlib
 import inspect
-import os
 import re
-import traceback
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,6 +15,7 @@ import msgspec
 from clientgo.codegen.inputs.apichecks import check_api, read_methods
 from clientgo.codegen.model import Kind, Method
 from clientgo.codegen.problems import Problems, place_of, shown
+from clientgo.log.callers import origin_of_error
 from clientgo.meta.classes.check import faults, not_a_dataclass
 from clientgo.meta.scheme import ApiType, api_of
 
@@ -105,12 +104,8 @@ def _advice(error: BaseException) -> str:
 def _raised_at(error: BaseException, name: str) -> tuple[str, int]:
     if isinstance(error, SyntaxError):
         return shown(error.filename or name), error.lineno or 0
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if "importlib" not in frame.filename and not frame.filename.endswith(f"{os.sep}dataclasses.py")
-    ]
-    return shown(frames[-1].filename), _field_line(error, frames[-1].filename) or frames[-1].lineno or 0
+    file, line = origin_of_error(error) or (name, 0)
+    return shown(file), _field_line(error, file) or line
 
 
 def _field_line(error: BaseException, file: str) -> int:
