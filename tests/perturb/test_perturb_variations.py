@@ -47,6 +47,7 @@ FOUND = [
     ("removed-unseen", "delete-all", "down", "outside"),
     ("finalizer-before-end", "delete-all", "crash-stored:1", "outside"),
     ("leaves-copy", "delete-all", "", "left-behind"),
+    ("forgets-old-name", "crossed", "buckets.bench.example.com:default/a:secretName#1:crash-stored:2", "final-state"),
     ("volume-by-status", "interrupted", "2", "outside"),
     ("stays-paused", "metadata", f"grants.bench.example.com:default/a:metadata.{PAUSED}#1", "transition"),
     ("ready-for-ever", "edit", "configmaps:default/a:delete", "status"),

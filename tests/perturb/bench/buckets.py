@@ -5,7 +5,7 @@ from contextlib import suppress
 from clientgo.errors import AlreadyExists, NotFound
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.manager import Finalizer, Result, TerminalError
-from clientgo.meta import ObjectName, meta_for
+from clientgo.meta import ObjectMeta, ObjectName, meta_for
 from tests.perturb.bench.kinds import BenchReconciler, Bucket, config
 
 FINALIZER = "bench.example.com/bucket"
@@ -148,6 +148,18 @@ class OldNameStays(SecretBucket):
 
     def clean_up(self, bucket: Bucket) -> None:
         """Leave them."""
+
+
+class ForgetsOldName(SecretBucket):
+    """Bug: the status has the new name before the old Secret is deleted, so that a crash in between leaves it."""
+
+    def clean_up(self, bucket: Bucket) -> None:
+        """Record the new name, then delete the Secret of the recorded one."""
+        before = bucket.status.name
+        self.observed(bucket, name=bucket.spec.secret_name)
+        if before not in (None, bucket.spec.secret_name):
+            old = Secret(metadata=ObjectMeta(namespace=bucket.metadata.namespace, name=before))
+            self.client.delete(old, missing_ok=True)
 
 
 class PasswordAgain(SecretBucket):

@@ -223,6 +223,7 @@ CASES = (
     Case("counts-up", workloads.CountsUp, workloads.Summary, [create(POOL), create(Pool(meta("b"), PoolSpec()))]),
     Case("outlives", workloads.Outlives, workloads.Keeps, [create(GRANT)]),
     Case("first-phase", workloads.FirstPhase, workloads.Recorder, [create(SITE), change(SITE, spec(image="v2"))]),
+    Case("forgets-old-name", buckets.ForgetsOldName, buckets.SecretBucket, [create(BUCKET)]),
     Case("removed-unseen", buckets.WithoutFinalizer, buckets.Finalized, [create(BUCKET)]),
     Case("finalizer-before-end", buckets.FinalizerFirst, buckets.Finalized, [create(BUCKET)]),
     Case("expires-once", everyday.ExpiresOnce, everyday.Expiring, [create(TASK)]),

@@ -11,6 +11,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from clientgo.perturb.kinds.changes import derive_metadata, derive_refused, judge_metadata, judge_refused
+from clientgo.perturb.kinds.crossings import derive_crossings, judge_crossing
 from clientgo.perturb.kinds.dependencies import derive_dependencies, derive_foreign, judge_dependency, judge_foreign
 from clientgo.perturb.kinds.endings import derive_endings, derive_interruptions, judge_ending, judge_interruption
 from clientgo.perturb.kinds.faults import AtEach, AtWrite, Down, Late, LeaderChange, Stale, Unobserved
@@ -177,6 +178,10 @@ PLANS: dict[str, PlanKind | Variation] = {
     "late": PlanKind("events of one kind arrive late", _late, Late),
     TRANSITION: Variation(
         "a custom resource is changed to other valid values, and back", derive_transitions, judge_transition
+    ),
+    "crossed": Variation(
+        "a custom resource is changed, and a write that follows fails",
+        derive_crossings, judge_crossing, _OTHER_INPUT | {"quiet", "status"},
     ),
     "metadata": Variation(
         "a label or an annotation of an object is changed", derive_metadata, judge_metadata, _OTHER_INPUT,
