@@ -104,7 +104,8 @@ def run_scenario(
         ConfigError: a kind has no CRD, or the selection is invalid.
         ValueError: there is no such plan.
     """
-    with _seldom_collected():
+    # Everything that a run creates is in one generation at its end, which each collection would look at again.
+    with without_collection():
         return _run_scenario(scenario, selection, progress)
 
 
@@ -114,15 +115,14 @@ def _run_scenario(scenario: Scenario, selection: PlanSelection, progress: Progre
     engine = Engine(selection.scenario(scenario))
     with closing(engine):
         plans = selection.chosen(engine)
-        gc.collect()
-        gc.freeze()  # what was learned
         results: dict[Plan, PlanResult] = {}
         run = _run_in_processes if selection.processes > 1 and len(plans) > 2 else _run_here
-        for result in run(engine, plans, selection.processes, deadline):
-            results[result.plan] = result
-            if progress is not None:
-                seconds = (SYSTEM_CLOCK.now() - began) / len(results) * (len(plans) - len(results))
-                progress(result, len(results), len(plans), seconds)
+        with _frozen():
+            for result in run(engine, plans, selection.processes, deadline):
+                results[result.plan] = result
+                if progress is not None:
+                    seconds = (SYSTEM_CLOCK.now() - began) / len(results) * (len(plans) - len(results))
+                    progress(result, len(results), len(plans), seconds)
     ordered = tuple(results[plan] for plan in plans if plan in results)
     left_out, seconds = len(plans) - len(ordered), SYSTEM_CLOCK.now() - began
     return PerturbResults(engine.scenario, ordered, engine.masks, seconds, left_out, tuple(selection.steps))
@@ -201,19 +201,21 @@ def _portable(result: PlanResult) -> PlanResult:
 
 
 @contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Collect no garbage in the block, except by `gc.collect`, which ignores the objects that exist already.
+def _frozen() -> Iterator[None]:
+    """Keep what was learned out of the collections in the block.
 
-    Everything that a run creates is in one generation at its end, which each automatic collection would look at again.
+    A program that has frozen its objects expects that they stay so. Then nothing is frozen here: all frozen objects can
+    only be unfrozen together, and garbage among them would stay.
     """
-    was_frozen = gc.get_freeze_count() > 0  # by the program, which expects that it stays so
-    with without_collection():
-        gc.freeze()
-        try:
-            yield
-        finally:
-            if not was_frozen:
-                gc.unfreeze()
+    gc.collect()
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager
