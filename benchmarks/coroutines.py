@@ -57,7 +57,7 @@ def control(kind: str, kubeconfig: str, objects: int) -> dict[str, float]:
     config = replace(load_config(kubeconfig=kubeconfig), qps=-1)
     manager = Manager(config, options=Options(name=f"foo-{kind.partition(' ')[0]}"))
     manager.add_reconciler(RECONCILERS[kind])
-    began, cpu = time.perf_counter(), time.process_time()
+    began, cpu, polling = time.perf_counter(), time.process_time(), time.thread_time()
     with Group() as group:
         group.start(manager.run, group.stop_event, name="manager")
         manager.elected.wait(60)
@@ -65,7 +65,8 @@ def control(kind: str, kubeconfig: str, objects: int) -> dict[str, float]:
             lambda: sum(foo.status.available_replicas is not None for foo in manager.client.list(Foo)) == objects,
             seconds=300,
         )
-        return {"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu}
+        polling = time.thread_time() - polling  # of this thread, which would take longer if the others do
+        return {"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu - polling}
 
 
 async def apply(kubeconfig: str, objects: int, batch: int) -> dict[str, float]:

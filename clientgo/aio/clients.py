@@ -1,18 +1,23 @@
-"""Methods of the library's clients as coroutines; each only calls the client's method in a thread."""
+"""Methods of the library's clients as coroutines; each only calls the client's method, in a thread if it may wait."""
 
-from typing import Generic, TypeVar, cast
+import asyncio
+from typing import Any, Generic, TypeVar, cast
 
 from clientgo.aio.calls import in_own_thread, in_thread
 from clientgo.aio.streams import streaming
 from clientgo.manager.client import Client, Subresource
 from clientgo.manager.kinds import ApiReader
 from clientgo.manager.requesters import FieldValidation
+from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
 from clientgo.typed.client import StatusClient, TypedClient
 from clientgo.typed.scale import ScaleClient
 
 T = TypeVar("T")
 A = TypeVar("A", bound=ApiObject)
+
+LISTED_AT_ONCE = 1_000
+"""Objects of a cache from which a list is read in the event loop's thread; more would hold up its other tasks."""
 
 
 class AsyncTypedClient(Generic[T]):
@@ -75,17 +80,21 @@ class AsyncApiReader:
         self.each = streaming(reader.each)
 
 
+List = list  # the class below has a method named list
+
+
 class AsyncClient:
     """Methods of the manager's `Client`, or of a `DirectClient`, as coroutines; usable in any number of event loops."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self.api_reader = AsyncApiReader(client.api_reader)
-        self.get = in_thread(client.get)
-        self.find = in_thread(client.find)
+        self._get = in_thread(client.get)
+        self._find = in_thread(client.find)
+        self._list = in_thread(client.list)
+        self.has_cached = client.has_cached
         self.still_exists = in_thread(client.still_exists)
         self.is_current = in_thread(client.is_current)
-        self.list = in_thread(client.list)
         self.wait = in_own_thread(client.wait)
         self.add_index = in_thread(client.add_index)
         self.create = in_thread(client.create)
@@ -99,6 +108,27 @@ class AsyncClient:
         self.delete = in_thread(client.delete)
         self.delete_all_of = in_thread(client.delete_all_of)
         self.generated = client.generated  # for `in_thread`; it sends nothing
+
+    async def get(self, cls: type[A], name: ObjectName) -> A:
+        """Return the object of that name, as `Client.get`."""
+        if not self.has_cached(cls, name.namespace):
+            return await self._get(cls, name)
+        await asyncio.sleep(0)  # other tasks have a turn, and a cancelled one ends
+        return self.client.get(cls, name)
+
+    async def find(self, cls: type[A], name: ObjectName) -> A | None:
+        """Return the object of that name, or None, as `Client.find`."""
+        if not self.has_cached(cls, name.namespace):
+            return await self._find(cls, name)
+        await asyncio.sleep(0)
+        return self.client.find(cls, name)
+
+    async def list(self, cls: type[A], *, namespace: str = "", **selection: Any) -> List[A]:
+        """Return the objects that match, as `Client.list`."""
+        if not self.has_cached(cls, namespace, at_most=LISTED_AT_ONCE):
+            return await self._list(cls, namespace=namespace, **selection)
+        await asyncio.sleep(0)
+        return self.client.list(cls, namespace=namespace, **selection)
 
     def writing(
         self, *, field_manager: str | None = None, field_validation: FieldValidation | None = None

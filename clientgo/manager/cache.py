@@ -176,6 +176,15 @@ class Cache:
             self.wait_for(stop, [_NamespaceSync(distributor, namespace)], what=f"namespace {namespace} in the cache")
         return cached
 
+    def has_synced_in(self, cls: type[Any], namespace: str, *, at_most: int | None = None) -> bool:
+        """Return whether `synced_in` returns at once, and has at most so many objects."""
+        cached = self._kind_caches.get(cls)
+        if cached is None or not cached.informer.has_synced:
+            return False
+        if at_most is not None and cached.informer.size > at_most:
+            return False
+        return not self._is_limited or not namespace or cached.informer.distributor.has_synced_in(namespace)
+
     def observers(self, resource: GroupVersionResource) -> tuple[KindCache[Any], ...]:
         """Return the caches of a resource that is written: one for each representation of its objects."""
         with self._lock:

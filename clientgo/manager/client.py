@@ -147,6 +147,10 @@ class Client:
             other._writer = ValidatingRequester(self._recorder, field_validation)
         return other
 
+    def has_cached(self, cls: type[Any], namespace: str = "", *, at_most: int | None = None) -> bool:
+        """Return whether objects of a kind are read from memory without waiting, and are at most so many."""
+        return not self._is_direct(cls) and self._cache.has_synced_in(cls, namespace, at_most=at_most)
+
     def get(self, cls: type[T], name: ObjectName) -> T:
         """Return the object of that name.
 
