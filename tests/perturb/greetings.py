@@ -1,5 +1,6 @@
 """Kind with controllers to perturb: a correct one, and broken ones, each with one bug."""
 
+import os
 from dataclasses import dataclass, field
 
 from clientgo.errors import ApiError
@@ -68,6 +69,16 @@ class RetriesLate(Reconciler[Greeting], owns=[ConfigMap], name="retries-late"):
         except ApiError:
             return Result(requeue_after=4.0)
         return Result()
+
+
+class EndsOnError(Correct, name="ends-on-error"):
+    """Ends its process at an error, as programs do that leave the next attempt to their kubelet."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        try:
+            super().reconcile(greeting)
+        except ApiError:
+            os._exit(1)
 
 
 class GeneratesNames(Correct, name="generates-names"):

@@ -44,6 +44,10 @@ def test_wrong_state_counts_only_after_the_time_of_a_retry() -> None:
     assert verdicts("retries-late", "error-500:1") == {"error-500:1": ""}
 
 
+def test_operator_that_ends_after_an_injected_error_is_started_again() -> None:
+    assert verdicts("ends", "error-500:1", "error-409:2") == {"error-500:1": "", "error-409:2": ""}
+
+
 def test_plans_share_a_start_of_the_operator(tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     operator = OperatorCommand(command("correct").arguments, environ={"STARTS": str(starts)})

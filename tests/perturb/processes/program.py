@@ -9,9 +9,11 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 from clientgo.manager import Manager, Options, stop_on_signals
 from clientgo.rest import load_config
 from tests.perturb.dumps import Dumps
-from tests.perturb.greetings import Correct, RetriesLate, StatusFirst
+from tests.perturb.greetings import Correct, EndsOnError, RetriesLate, StatusFirst
 
-OPERATORS = {"correct": Correct, "status-first": StatusFirst, "dumps": Dumps, "retries-late": RetriesLate}
+OPERATORS = {
+    "correct": Correct, "status-first": StatusFirst, "dumps": Dumps, "retries-late": RetriesLate, "ends": EndsOnError,
+}  # fmt: skip
 
 if __name__ == "__main__":
     _, kind, kubeconfig = sys.argv

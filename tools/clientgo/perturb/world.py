@@ -120,7 +120,7 @@ class World:
         self.server = InMemoryServer(self.time, start=start)
         self.perturbation = perturbation if perturbation is not None else Perturbation()
         self.settle, self._on_change, self._elections = settle, on_change, Elections()
-        self.pace, self.step = program.pace(), -1
+        self.pace, self.step, self._revivals = program.pace(), -1, 0
         self.trace: list[TimelineEntry] = []
         self.writes: list[OperatorWrite] = []
         self.frames: list[tuple[int, Frame]] = []
@@ -169,6 +169,7 @@ class World:
         self.perturbation, self._on_change = perturbation or Perturbation(), on_change
         self.trace, self.writes, self.frames, self.changes = [], [], [], []
         self.step, self.base_revision, self._began = -1, self.server.revision, self.time.now()
+        self._revivals = 0
 
     def start(self) -> None:
         """Start the operator; names that another replica uses are free for it."""
@@ -240,8 +241,20 @@ class World:
         self.noise = not_quiet(self.step + 1, self.writes[len(self.writes) - self._step_writes :])
         self.note("fault", self.noise)
 
+    def _revive(self) -> None:
+        """Start an operator again that has ended after a perturbation, as a kubelet does."""
+        for operator in self._active():
+            if not operator.ended or self._revivals == self.program.revivals:
+                continue
+            if any(entry.lane == "perturb" for entry in self.trace):
+                self._revivals += 1
+                self.note("change", "operator ends by itself", operator.ended)
+                self._abandon(operator)
+                self._restart = not self._active()
+
     def _act(self) -> bool:
         """Do the next thing that needs no time; return False if there is none."""
+        self._revive()
         if self._restart:
             self._restart = False
             self.start()

@@ -158,6 +158,8 @@ class PerturbedProgram(Protocol):
     """Operator to perturb, which is started any number of times."""
 
     log: "BugLog"
+    revivals: int
+    """Number of times in a run that the operator is started again after it has ended by itself."""
 
     def start(self, time: WorldTime) -> RunningOperator:
         """Start the operator."""
@@ -171,6 +173,8 @@ class PerturbedProgram(Protocol):
 
 class OperatorProgram:
     """Operator in this process: reconcilers of a manager, or a function that runs until it is stopped."""
+
+    revivals = 0
 
     def __init__(self, setup: Operators, options: Options) -> None:
         """Describe an operator; its manager has these options."""

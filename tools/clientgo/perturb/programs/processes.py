@@ -79,6 +79,8 @@ class RealTime:
 class CommandProgram:
     """Operator that a command runs; a `PerturbedProgram`."""
 
+    revivals = 3
+
     def __init__(self, command: OperatorCommand) -> None:
         self.command = command
         self.log = BugLog()
