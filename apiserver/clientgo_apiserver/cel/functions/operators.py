@@ -49,6 +49,9 @@ _UNITS = {
 _MAX_DURATION = timedelta(microseconds=((1 << 63) - 1) // 1000)
 """Go's largest duration: 64 bits of nanoseconds."""
 
+_DOUBLE = re.compile(
+    r"[+-]?(?:inf(?:inity)?|0x[0-9a-f.]+p[+-]?[0-9]+|[0-9._]+(?:e[+-]?[0-9_]+)?)|nan", re.IGNORECASE | re.ASCII
+)
 _INTEGERS = {"int": re.compile(r"[+-]?[0-9]+"), "uint": re.compile("[0-9]+")}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _ZONE = re.compile(r"([+-]?)(\d\d):(\d\d)")
@@ -186,9 +189,19 @@ def _to_int(kind: str) -> Function:
 
 def _to_double(value: Any) -> float:
     try:
-        return float(value)
-    except (ValueError, TypeError):
+        return _parse_double(value) if isinstance(value, str) else float(value)
+    except (ValueError, TypeError, OverflowError):
         raise _failed(value, "double") from None
+
+
+def _parse_double(text: str) -> float:
+    """Return the number in a text that Go's ParseFloat accepts: no whitespace, ASCII digits, within the range."""
+    if not _DOUBLE.fullmatch(text):
+        raise ValueError(text)
+    number = float.fromhex(text) if "x" in text.lower() else float(text)
+    if math.isinf(number) and "n" not in text.lower():
+        raise OverflowError(text)
+    return number
 
 
 def _to_string(value: Any) -> str:
