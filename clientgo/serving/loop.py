@@ -151,6 +151,7 @@ class ConnectionLoop:
         self._take_finished()
         self._expire()
         if self.stopped:
+            self._stop_listening()
             self._end_all(*WAITING)
         if self._hurried:
             self._hurry_all()
@@ -162,8 +163,10 @@ class ConnectionLoop:
 
     def _prepare_accepting(self) -> bool:
         """Listen for new clients if there is room for one, or will be once another is evicted."""
+        if self.stopped:
+            return False
         now = self.clock.now()
-        accepting = not self.stopped and self._accepts_at <= now
+        accepting = self._accepts_at <= now
         if accepting and self.limiter.full:
             victim = self.limiter.to_evict()
             due = math.inf if victim is None else victim[1]
@@ -175,6 +178,13 @@ class ConnectionLoop:
         elif registered and not accepting:
             self._selector.unregister(self._listener)
         return accepting
+
+    def _stop_listening(self) -> None:
+        """Close the listening socket: new clients would be connected, and wait until the last response has ended."""
+        if self._listener.fileno() != -1:
+            if self._listener in self._selector.get_map():
+                self._selector.unregister(self._listener)
+            self._listener.close()
 
     def _timeout(self) -> float | None:
         due = self._timers[0][0] if self._timers else math.inf

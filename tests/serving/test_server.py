@@ -343,6 +343,8 @@ def test_stop_closes_idle_connections_and_finishes_responses() -> None:
         assert "probes-accept" in group.alive()
         server.stop()
         assert until_closed(idle) == b""
+        with pytest.raises(ConnectionRefusedError), raw(server):
+            pass
         go.set()
         received = until_closed(busy)
     assert b"\r\nConnection: close\r\n" in received
