@@ -3,8 +3,8 @@
 # Behaviour: a common name of more than 64 characters is a ValueError when a certificate or a request is built. It is not
 #   one in a certificate that is read, which only warns. An organization of 80 characters, the name of a group, is built.
 # Expected: no limit, or the same one for both: RFC 5280 has an upper bound of 64 for either.
-# Matters: Kubernetes reads the user from the common name: names of service accounts can have more than 300 characters, and
-#   system:node: leaves 52 for the name of a node.
+# Matters: Kubernetes reads the user from the common name: those of service accounts can have more than 300
+#   characters, and system:node: leaves 52 for the name of a node.
 . "$(dirname "$0")/lib.sh"
 pypi cryptography==50.0.2
 

@@ -3,7 +3,7 @@
 # Behaviour: a kubeconfig with a credential plugin (exec) of client.authentication.k8s.io/v1 is an error in lightkube and
 #   pykube-ng: "not implemented". kr8s runs the plugin. With v1beta1 all three run it.
 # Expected: all three run it, since v1 has been the version of the API since Kubernetes 1.22.
-# Matters: programs work with the kubeconfig of one provider and fail with that of another.
+# Matters: programs fail with the kubeconfig of a plugin that speaks only v1, where kubectl and the other client work.
 . "$(dirname "$0")/lib.sh"
 pypi lightkube==1.0.1 pykube-ng==23.6.0 kr8s==0.20.15
 

@@ -3,7 +3,7 @@
 # Behaviour: the token of a credential plugin (exec) is read once, when the configuration is loaded. After its
 #   expirationTimestamp the same token is sent, and also after a 401.
 # Expected: the plugin runs again when the token has expired, as in the official client.
-# Matters: a controller outside of a cluster works for the life of a token, often 15 minutes, and then gets 401 for ever.
+# Matters: a controller outside of a cluster works for the life of one token, and then gets 401 for ever.
 . "$(dirname "$0")/lib.sh"
 pypi kubernetes-asyncio==36.1.0
 

@@ -4,7 +4,8 @@
 #   finalizers the other is sent twice, a list that became empty is sent as it was, and a removed container's args appear
 #   in the container that took its place.
 # Expected: the list is sent as it is now, since a merge patch replaces lists.
-# Matters: an operator that removes its finalizer this way never lets an object go, and containers change unasked.
+# Matters: an operator that removes its finalizer this way never lets an object go, and containers change unasked. (The
+#   fork new-pykube 26.10.0 does the same.)
 . "$(dirname "$0")/lib.sh"
 pypi pykube-ng==23.6.0
 

@@ -4,7 +4,7 @@
 #   that ends after the deadline, and try again. backoff (max_time) cuts its last wait at the deadline. stamina's next
 #   wait is twice as long, so that it passes the deadline by more.
 # Expected: no attempt after the deadline; tenacity has another class for it, stop_before_delay.
-# Matters: a write with a deadline, such as the renewal of a lease, happens after somebody else took the lease.
+# Matters: a write with a deadline, such as the renewal of a lease, can happen after another replica took the lease.
 . "$(dirname "$0")/lib.sh"
 pypi stamina==26.1.0 tenacity==9.2.1 backoff==2.2.1
 

@@ -4,8 +4,8 @@
 #   the listening socket open without accepting: a new connection is established, waits until the process ends, and gets
 #   no response. uvicorn without --workers refuses it at once.
 # Expected: refused, or answered.
-# Matters: Services send new connections for some seconds after SIGTERM. A refused one is tried elsewhere; one that waits
-#   uses up the timeout of the caller, such as the API server's for a webhook.
+# Matters: Services send new connections for some seconds after SIGTERM. A refused one fails at once, and the
+#   caller can try again; one that waits uses up its timeout, such as the API server's for a webhook.
 . "$(dirname "$0")/lib.sh"
 pypi gunicorn==27.0.1 hypercorn==0.18.0 uvicorn==0.54.0
 

@@ -4,7 +4,7 @@
 #   at all from Observer, whether the file or its folder is watched. PollingObserver reports that it was deleted and
 #   created; none reports that it was modified. (chokidar 6.0.0 of npm reports a change at each update.)
 # Expected: modified events, at least from polling, which compares what it reads.
-# Matters: a handler with on_modified, the usual one, never reloads its configuration or certificate in a cluster.
+# Matters: a handler that waits for on_modified of its file never reloads a configuration or certificate in a cluster.
 . "$(dirname "$0")/lib.sh"
 pypi watchdog==7.1.0
 
