@@ -274,12 +274,31 @@ def _checked_scalar(value: str | float | datetime) -> str | float | datetime:
             value.encode()
         except UnicodeEncodeError:
             raise Unencodable("", "the text has a lone surrogate, which is no character: replace it") from None
-    elif not math.isfinite(value):
+    elif isinstance(value, float) and not math.isfinite(value):
         raise Unencodable("", f"{value} is not a JSON number: use a finite number, or leave the field out")
-    elif isinstance(value, int) and not -(2**63) <= value < 2**63 and Decimal(repr(float(value))) != value:
-        # Kubernetes reads it as a float, and writes that one as an integer too if it has less than 22 digits.
-        raise Unencodable("", f"{value} needs more than 64 bits: use a string")
+    elif isinstance(value, int) and not (-(2**63) <= value < 2**63 or _is_read_back(value)):
+        raise Unencodable("", f"{_shortened(value)} needs more than 64 bits: use a string")
     return value
+
+
+def _is_read_back(number: int) -> bool:
+    """Return whether Kubernetes, which reads larger numbers than 64 bits as floats, writes one that equals the number.
+
+    It writes a float of less than 22 digits as an integer of its shortest form, and others with an exponent.
+    """
+    if number.bit_length() > _FLOAT_BITS:
+        return False
+    read = float(number)
+    return Decimal(repr(read)) == number or (abs(read) >= _WITH_EXPONENT and read == number)
+
+
+def _shortened(number: int) -> str:
+    bits = number.bit_length()
+    return str(number) if bits <= _FLOAT_BITS else f"an integer of {bits} bits"
+
+
+_FLOAT_BITS = 1023
+_WITH_EXPONENT = 1e21
 
 
 def step_text(name: object) -> str:

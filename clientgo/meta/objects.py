@@ -287,3 +287,8 @@ def no_items() -> Any:
 def no_entries() -> Mapping[str, Any]:
     """Return an empty map that is sent: the default of a required map."""
     return EMPTY_MAP
+
+
+def no_value() -> Any:
+    """Return None that is sent as null: the default of a required nullable field."""
+    return None

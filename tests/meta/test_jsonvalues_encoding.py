@@ -63,7 +63,9 @@ UNENCODABLE = [
     (-math.inf, "-inf is not a JSON number"),
     (NAIVE, "2026-01-02 03:04:05 has no time zone: use datetime.now(UTC) or value.replace(tzinfo=UTC)"),
     (2**63, "9223372036854775808 needs more than 64 bits: use a string"),
-    (-(2**70), "needs more than 64 bits"),
+    (-(2**70) - 1, "needs more than 64 bits"),
+    (2**66, "needs more than 64 bits"),
+    (10**400, "an integer of 1329 bits needs more than 64 bits: use a string"),
     (Decimal("1.5"), "Decimal has no JSON form: use str(value)"),
     ({1, 2}, "set has no JSON form: use a list, such as sorted(value)"),
     (date(2026, 1, 2), "date has no JSON form: use value.isoformat(), or a datetime with a time zone"),
@@ -134,7 +136,7 @@ def test_typed_integer_has_at_most_64_bits() -> None:
         encode(read)
 
 
-@pytest.mark.parametrize("number", [10**20, 123456789012345680000, -(10**30)])
+@pytest.mark.parametrize("number", [10**20, 123456789012345680000, -(10**30), int(1e30), -(2**70)])
 def test_integer_that_is_a_float_to_kubernetes_is_written_back(number: int) -> None:
     # Go writes the float 1e20 as 100000000000000000000.
     thing = decode(Thing, msgspec.json.encode({"metadata": {}, "spec": {"free": number}}))

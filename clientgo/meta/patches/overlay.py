@@ -11,7 +11,8 @@ encoded by the codec, without defaults.
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -34,11 +35,10 @@ def changed(raw: Json, before: object, after: object) -> Json:
 
 
 def _seen(value: Any) -> Json:
-    """Return a value with all of its fields, except those that are None or empty, which mean absent."""
+    """Return a value with all of its fields, except those that are as empty as their default, which mean absent."""
     if isinstance(value, msgspec.Struct):
-        names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
-        members = {wire: getattr(value, name) for name, wire in names}
-        return {wire: _seen(member) for wire, member in members.items() if not _is_absent(member)}
+        members = [(field, getattr(value, field.name)) for field in _fields(type(value))]
+        return {field.json_name: _seen(member) for field, member in members if not field.is_absent(member)}
     if isinstance(value, Mapping):
         return {name: _seen(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
@@ -48,8 +48,30 @@ def _seen(value: Any) -> Json:
     return msgspec.json.decode(encode_value(value))
 
 
-def _is_absent(value: Any) -> bool:
-    return value is None or (isinstance(value, Mapping | list | tuple) and not value)
+class _Field(NamedTuple):
+    """Field of a class: whether None means absent, and whether an empty list or map does."""
+
+    name: str
+    json_name: str
+    omits_none: bool
+    omits_empty: bool
+
+    def is_absent(self, value: Any) -> bool:
+        """Return whether the encoder omits the value: a required field is written even if it is null or empty."""
+        return self.omits_none if value is None else self.omits_empty and value in _EMPTY
+
+
+@cache
+def _fields(cls: type[msgspec.Struct]) -> tuple[_Field, ...]:
+    fields = []
+    for field in msgspec.structs.fields(cls):
+        omits_empty = field.default_factory in (list, dict) or field.default in _EMPTY
+        omits_none = omits_empty or field.default is None
+        fields.append(_Field(field.name, field.encode_name, omits_none, omits_empty))
+    return tuple(fields)
+
+
+_EMPTY: tuple[Any, ...] = ((), [], {})
 
 
 class _Carry:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from clientgo.codegen.__main__ import main
+from clientgo.codegen.names import snake
 from clientgo.errors import Conflict, NotFound
-from clientgo.meta import ObjectMeta, ObjectName, replace
+from clientgo.meta import ObjectMeta, ObjectName, replace, to_dict
 from clientgo.meta.jsonvalues import same_text
 from clientgo.testing.client import FakeClient
 from tests.codegen.generating import importable
@@ -39,6 +40,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "nullableList": ({"type": "array", "items": {**TEXT, "nullable": True}, "nullable": True}, [None, [None], []]),
     "nullableStruct": ({**PAIR, "nullable": True}, [None, {}]),
     "enum": ({**TEXT, "enum": ["a"]}, ["new"]),
+    "preset": ({**TEXT, "default": "a"}, ["a", "b"]),
     "port": ({"x-kubernetes-int-or-string": True}, [80, "http"]),
     "number": ({"type": "number"}, [1, 1.0, 1.5, 1e-7]),
     "integer": ({"type": "integer"}, [0, 3.0, 10**20, 1e30]),
@@ -130,6 +132,44 @@ def test_spec_and_status_of_an_open_root_can_be_read_and_changed(kinds: Any) -> 
     obj = client.get(kinds.Open, ObjectName("", "x"))
     assert (obj.spec, obj.status) == ({"size": 1, "a": None}, None)
     assert client.update(replace(obj, spec={**obj.spec, "size": 2})).spec == {"size": 2, "a": None}
+
+
+ABSENT = object()
+
+
+@pytest.mark.parametrize(
+    ("place", "before", "value", "after"),
+    [
+        pytest.param("Full.closedList", [{"a": "x"}], (), [], id="required list"),
+        pytest.param("Full.map", {"a": "x"}, {}, {}, id="required map"),
+        pytest.param("Full.nullable", "x", None, None, id="required nullable text"),
+        pytest.param("Full.nullableList", ["x"], None, None, id="required nullable list"),
+        pytest.param("Chest.closedList", [{"a": "x"}], (), ABSENT, id="list"),
+        pytest.param("Chest.nullableList", ["x"], (), [], id="nullable list"),
+        pytest.param("Chest.nullableList", [], None, ABSENT, id="empty nullable list"),
+        pytest.param("Chest.openStruct", {}, None, ABSENT, id="empty open object"),
+        pytest.param("Chest.openStruct", ABSENT, {}, {}, id="open object"),
+        pytest.param("Chest.anything", ABSENT, {}, {}, id="free-form content"),
+        pytest.param("Chest.anything", [], None, ABSENT, id="empty free-form content"),
+    ],
+)
+def test_field_is_emptied(kinds: Any, place: str, before: Any, value: Any, after: Any) -> None:
+    kind, field = place.split(".")
+    cls = getattr(kinds, kind)
+    client = FakeClient(cls(metadata=ObjectMeta(name="other")))
+    client.fake.tracker.add(stored(kind, spec={} if before is ABSENT else {field: before}))
+    obj = client.get(cls, ObjectName("", "x"))
+    client.update(replace(obj, spec=replace(obj.spec, **{snake(field): value})))
+    spec = client.fake.tracker.get(cls.__api_type__.gvr, "", "x")["spec"]
+    assert spec == ({} if after is ABSENT else {field: after})
+
+
+def test_required_fields_are_created_empty_unless_the_server_has_a_default(kinds: Any) -> None:
+    spec = to_dict(kinds.Full(metadata=ObjectMeta(name="x"), spec=kinds.FullSpec(number=1)))["spec"]
+    assert [spec[field] for field in ("closedList", "map", "nullable", "nullableStruct", "enum")] == [
+        [], {}, None, None, "",
+    ]  # fmt: skip
+    assert "preset" not in spec
 
 
 def test_changed_item_of_a_list_keeps_what_its_class_does_not_hold(kinds: Any) -> None:

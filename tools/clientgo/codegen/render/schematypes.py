@@ -1,9 +1,10 @@
 """Records of classes for structural schemas, named by their path: `CertificateSpecPrivateKey`.
 
 The defaults are those of the built-in types: lists and maps are empty when absent, `metadata`, `spec`, `status` and
-required structs are zero structs, required scalars are zero and always sent, all others None. Enums are strings with
-the allowed values in the documentation, so that new values of a server stay readable. An object without a complete
-description is a mapping, so that no field is lost.
+required structs are zero structs, required scalars are zero and always sent, all others None. A field with a default of
+the server is None, and not sent, even if it is required; a required nullable one is None and sent as null. Enums are
+strings with the allowed values in the documentation, so that new values of a server stay readable. An object without a
+complete description is a mapping, so that no field is lost.
 
 Schemas are validated before (`inputs.crds.check_schema`). All names are converted to ASCII identifiers, each unique,
 because JSON names may be any text, and Python treats some non-ASCII letters as equal. The JSON name stands beside the
@@ -79,8 +80,9 @@ class SchemaTypes:
         shape = self._shape(owner + class_case(json_name), schema)
         nullable = bool(schema.get("nullable"))
         text, default, factory = shape.text, "None", ""
-        if required and not nullable and shape.sent:
-            default, factory = "", shape.sent
+        if required and "default" not in schema and (nullable or shape.sent):
+            factory = "no_value" if nullable else shape.sent
+            default, text = "", f"{text} | None" if nullable and text != "Any" else text
         elif root and shape.sent in self.records and json_name in ("spec", "status"):
             default = f"{shape.sent}()"
         elif shape.zero and not nullable and "default" not in schema:
@@ -143,7 +145,7 @@ _LONGEST = 200
 
 # Attributes of these names would shadow types and zeros in the class body.
 _IN_CLASSES = frozenset({
-    "bool", "bytes", "datetime", "float", "int", "msgspec", "no_entries", "no_items", "str", "tuple",
+    "bool", "bytes", "datetime", "float", "int", "msgspec", "no_entries", "no_items", "no_value", "str", "tuple",
 })  # fmt: skip
 # Attributes of objects and their apply configurations.
 _IN_OBJECTS = frozenset({"extract", "get", "items", "keys", "kind", "metadata", "values"})

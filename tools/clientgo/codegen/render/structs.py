@@ -23,7 +23,8 @@ LIST = re.compile(r"tuple\[(.*), \.\.\.\]")
 
 _PLACES = {
     "clientgo.meta.objects": ("EMPTY_MAP", "ListMeta", "ListOf", "ManagedFieldsEntry", "MicroTime", "NO_ITEMS",
-                              "ObjectMeta", "OwnerReference", "StructWithLists", "Time", "no_entries", "no_items"),
+                              "ObjectMeta", "OwnerReference", "StructWithLists", "Time", "no_entries", "no_items",
+                              "no_value"),
     "clientgo.meta.scheme": ("ScaleSubresource", "api_type"),
 }  # fmt: skip
 
