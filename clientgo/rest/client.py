@@ -185,13 +185,14 @@ class RESTClient:
     def stream(self, request: Request) -> ByteStream:
         """Open a stream of a body's bytes; raise `ApiError` or `ConnectionFailed` if that fails.
 
-        The request's timeout limits only the opening. Later the server may be silent, except in a list.
+        The request's timeout limits only the opening. Later the server may be silent, except in a list. A list with a
+        timeout is received at once, as the timeout concerns the whole body.
         """
         if request.verb != "list":
             response = self._opened("GET", request, self._open, StoppableStream)
             response.idle_timeout = None
             return response
-        if self._timeout is not None or self._bodies.on:  # which concern the whole body
+        if request.timeout is not None or self._timeout is not None or self._bodies.on:
             return WholeBody(self.do(request))
         keep = partial(StoppableStream, max_bytes=self.config.max_response_bytes)
         return self._opened("GET", request, partial(self._open, throttle=self._throttle), keep)
@@ -211,10 +212,7 @@ class RESTClient:
         # Imported here because they load TLS, 50 ms and more.
         from clientgo.rest.connections import dial, pool  # noqa: PLC0415
 
-        with self._in_flight(None):  # a credential plugin may provide the certificate
-            dialer = dial.Dialer(
-                self.config, certificate=self._credentials.certificate, environ=environ, clock=self._clock
-            )
+        dialer = dial.Dialer(self.config, certificate=self._credentials.certificate, environ=environ, clock=self._clock)
         return pool.PoolTransport(dialer, max_response_bytes=self.config.max_response_bytes, clock=self._clock)
 
     def _send(

@@ -49,6 +49,16 @@ def test_list_of_the_newest_state_is_read_from_a_stream() -> None:
     assert "resourceVersion=6" in watched.target
 
 
+def test_list_with_a_timeout_is_received_at_once_within_it() -> None:
+    transport = FakeTransport(reply(encode_value(PAGE)))
+    foos = clientset_over(transport).samplecontroller_v1alpha1.foos("ns")
+    parts = list(foos.list_parts(ListOptions(timeout_seconds=7)))
+    assert [foo.metadata.name for part in parts for foo in part.items] == ["a"]
+    (sent,) = transport.sent
+    assert not sent.streamed
+    assert "timeout=7s" in sent.target
+
+
 def test_list_that_breaks_is_requested_again() -> None:
     broken = FakeStream(encode_value(PAGE)[:40])
     broken.drop()

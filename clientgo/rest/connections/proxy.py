@@ -7,6 +7,7 @@ import base64
 import ssl
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from http.client import HTTPException
 from socket import socket
 from typing import Any
@@ -18,7 +19,8 @@ from urllib3.util import parse_url
 from clientgo.errors import ConfigError
 from clientgo.rest.connections.http1 import ProtocolError
 from clientgo.rest.connections.proxyrules import user_of, without_password
-from clientgo.rest.connections.tcp import OpenSocket, interruptible
+from clientgo.rest.connections.tcp import OpenSocket, interruptible, limited
+from clientgo.rest.limits import Deadline, started_deadline
 
 
 class _Plain(HTTPConnection):
@@ -65,7 +67,7 @@ class Proxy:
         """Return a connected socket or an equivalent: to the proxy without `tls`, else through it to the server.
 
         Raises:
-            OSError: connecting failed.
+            OSError: connecting failed, or took longer than `timeout` seconds in all.
             ProtocolError: the peer is not a proxy.
             UnicodeError: the host name is invalid.
         """
@@ -73,20 +75,15 @@ class Proxy:
             (server_name or self._host).encode("idna")  # ssl does it too late, and would leave a socket open
         with ExitStack() as stack:
             connection = self._connection(timeout, tls, server_name, stack)
+            stack.push(partial(_close_after_failure, connection))
             try:
                 connection.connect()
             except OSError:
-                connection.close()
                 raise
             except HTTPException as error:
-                connection.close()
                 raise ProtocolError(str(error)) from error
             except HTTPError as error:
-                connection.close()
                 raise OSError(str(error)) from error
-            except BaseException:
-                connection.close()
-                raise
             return connection.sock
 
     def _connection(
@@ -110,14 +107,21 @@ class Proxy:
                 server_hostname=server_name,
             )
             connection.set_tunnel(self._host, self._port, self.headers, url.scheme or "http")
-        connection.open = lambda: self._open_interruptible(host, port, timeout, stack)
+        connection.open = partial(self._open_limited, host, port, started_deadline(timeout), stack)
         return connection
 
-    def _open_interruptible(self, host: str, port: int, timeout: float, stack: ExitStack) -> socket:
-        sock = self._open(host, port, timeout)
+    def _open_limited(self, host: str, port: int, deadline: Deadline, stack: ExitStack) -> socket:
+        sock = self._open(host, port, max(0.0, deadline.remaining()))
         # A copy, which shuts down the same connection: urllib3 moves the descriptor into a TLS socket.
-        stack.enter_context(interruptible(stack.enter_context(sock.dup())))
+        copy = stack.enter_context(sock.dup())
+        stack.enter_context(interruptible(copy))
+        stack.enter_context(limited(copy, deadline))
         return sock
+
+
+def _close_after_failure(connection: HTTPConnection, kind: type[BaseException] | None, *_: object) -> None:
+    if kind is not None:
+        connection.close()
 
 
 def _credentials(url: str) -> dict[str, str]:

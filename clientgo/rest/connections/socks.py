@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 from clientgo.errors import ConfigError
 from clientgo.rest.connections.proxyrules import user_of
-from clientgo.rest.connections.tcp import OpenSocket, interruptible
+from clientgo.rest.connections.tcp import OpenSocket, interruptible, limited
+from clientgo.rest.limits import started_deadline
 
 try:
     from python_socks import ProxyType
@@ -38,12 +39,14 @@ class SocksProxy:
         Raises:
             OSError: connecting failed, or the proxy refused.
         """
+        deadline = started_deadline(timeout)
         sock = self._open(self._host, self._port, timeout)
         proxy = Proxy(ProxyType.SOCKS5, self._host, self._port, self._user, self._password, forward=_Opened(sock))
         try:
-            with interruptible(sock):
+            with interruptible(sock), limited(sock, deadline):
                 return proxy.connect(host.strip("[]"), port, timeout)
         except OSError:
+            sock.close()  # the library has not, if the deadline passed at its end
             raise
         except Exception as error:  # a response may be anything; the library closes the socket
             raise OSError(str(error) or type(error).__name__) from error

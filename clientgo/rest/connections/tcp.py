@@ -9,6 +9,7 @@ import errno
 import os
 import select
 import socket
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,8 @@ import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.internal.hosts import parse_ip
-from clientgo.rest.limits import current_request
+from clientgo.rest.limits import Deadline, current_request
+from clientgo.stop.lifecycle import Group
 
 DEAD_AFTER = 60
 """Seconds until a vanished peer is detected, while receiving and while sending."""
@@ -75,6 +77,31 @@ def interruptible(*sockets: socket.socket) -> Iterator[None]:
         yield
     finally:
         request.abort_with(None)
+
+
+@contextmanager
+def limited(sock: socket.socket, deadline: Deadline) -> Iterator[None]:
+    """Shut the socket down at a deadline while the block runs, and raise `TimeoutError` at its end.
+
+    For libraries whose own timeout begins again with each piece that arrives.
+    """
+    done, late = threading.Event(), threading.Event()
+
+    def end() -> None:
+        if not SYSTEM_CLOCK.wait_for(done, max(0.0, deadline.remaining())):
+            late.set()
+            shut_down(sock)
+
+    try:
+        with Group(stop=done) as group:
+            group.start(end, name="connect-deadline")
+            yield
+    except Exception as error:
+        if not late.is_set():
+            raise
+        raise TimeoutError("timed out") from error
+    if late.is_set():
+        raise TimeoutError("timed out")
 
 
 class Network:

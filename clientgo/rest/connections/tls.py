@@ -42,11 +42,11 @@ class _Material(msgspec.Struct, frozen=True):
 class TLSContexts:
     """Provides the TLS context for new connections; the same one until a certificate changes.
 
-    `delegated` returns the client certificate of a credential plugin, if any. If a file becomes unreadable or invalid,
-    its previous content stays in use.
+    `delegated` returns the client certificate of a credential plugin, if any; the first connection asks for it. If a
+    file becomes unreadable or invalid, its previous content stays in use.
 
     Raises:
-        ConfigError: the initial certificates are invalid.
+        ConfigError: the initial certificates are invalid; so does `current` for the first one of a plugin.
     """
 
     def __init__(
@@ -62,13 +62,15 @@ class TLSContexts:
         self._metrics = metrics
         self._clock = clock
         self._look_at = clock.now() + REREAD_SECONDS
-        self._material = self._read()
+        # Without that of a plugin, which the first connection waits for, within the limits of its request.
+        self._material = self._read_files()
         self._context = _make(self._material, config)
         if config.insecure:
             log.warning(
                 "the server's certificate is not verified: the connection can be intercepted",
                 extra={"server": config.host},
             )
+        self._uses_plugin = False  # a certificate of the plugin, if it returns one, has been usable
         self.generation = 0
         """Number of the current certificates; it changes with them."""
 
@@ -84,7 +86,7 @@ class TLSContexts:
         return self.generation
 
     def _check(self) -> bool:
-        """Read the files; return whether they changed."""
+        """Read the files, and the certificate of a plugin; return whether they changed."""
         self._look_at = self._clock.now() + REREAD_SECONDS
         try:
             material = self._read()
@@ -94,11 +96,13 @@ class TLSContexts:
             # Two threads may both create one; either is correct.
             self._context = _make(material, self._config)
         except ConfigError as error:
+            if not self._uses_plugin and self._delegated() is not None:
+                raise
             self._count(error.reason if isinstance(error, UnusableCA) else "unchanged")
             log.warning("cannot reload certificates; keeping the previous ones", extra={"err": error})
             return False
         self._count("updated" if material.ca != self._material.ca else "unchanged")
-        self._material = material
+        self._material, self._uses_plugin = material, True
         self.generation += 1
         return True
 
@@ -107,11 +111,15 @@ class TLSContexts:
             self._metrics.authority(reason)
 
     def _read(self) -> _Material:
+        material, delegated = self._read_files(), self._delegated()
+        return material if delegated is None else _Material(material.ca, delegated)
+
+    def _read_files(self) -> _Material:
         config = self._config
         ca = config.ca_data or _authority(config.ca_file)
         certificate = config.client_certificate_data or _read_pem(config.client_certificate_file)
         key = config.client_key_data or _read_pem(config.client_key_file)
-        return _Material(ca, self._delegated() or (ClientCertificate(certificate, key) if certificate else None))
+        return _Material(ca, ClientCertificate(certificate, key) if certificate else None)
 
 
 def _make(material: _Material, config: Config) -> ssl.SSLContext:

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.rest.config import Config
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.pool import PoolTransport
 from clientgo.rest.connections.proxyrules import proxy_for
 from clientgo.stop.lifecycle import Group
+from clientgo.stop.stopping import is_stopping
 from tests.rest.loopback import CLOSE, RESET, http, loopback
+from tests.streams.misbehaving import Behaviour, Peer, misbehaving
 
 pytestmark = pytest.mark.integration
 
@@ -208,3 +211,37 @@ def test_socks_proxy_that_fails_is_named_and_nothing_was_sent(response: bytes, r
         with pytest.raises(ConnectionFailed, match=f"through the proxy {url}.*{reason}") as failed:
             dialer.dial(5.0)
         assert not failed.value.sent
+
+
+def trickling(responses: Sequence[bytes]) -> Behaviour:
+    """Answer each message by a response, and go on with one byte at a time."""
+
+    def behave(peer: Peer) -> None:
+        for response in responses:
+            while not (is_stopping() or peer.receive()):
+                continue
+            peer.send(response)
+        peer.forever(lambda: peer.send(b"x"), peer.receive)
+
+    return behave
+
+
+@pytest.mark.parametrize(
+    ("url", "responses"),
+    [
+        pytest.param("http://{}", [b"HTTP/1.1 200 OK\r\nX: "], id="CONNECT"),
+        pytest.param("https://{}", [b"\x16\x03\x03\x40\x00"], id="TLS with the proxy"),
+        pytest.param("http://{}", [*CONNECT, b"\x16\x03\x03\x40\x00"], id="TLS with the server"),
+        pytest.param("socks5://{}", [b"\5\0", b"\5\0\0\3\xff"], id="SOCKS"),
+    ],
+)
+def test_tunnel_is_made_within_the_time_limit_though_the_proxy_goes_on_sending(
+    url: str, responses: Sequence[bytes]
+) -> None:
+    with misbehaving(trickling(responses)) as proxy:
+        config = Config("https://api.example:6443", proxy_url=url.format(proxy.removeprefix("http://")))
+        began = SYSTEM_CLOCK.now()
+        with pytest.raises(ConnectionFailed, match=r"did not respond within 0\.3 s while connecting") as failed:
+            Dialer(config, environ={}).dial(0.3)
+        assert failed.value.timeout
+        assert SYSTEM_CLOCK.now() - began < 3

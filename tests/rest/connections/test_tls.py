@@ -132,6 +132,20 @@ def test_certificate_of_a_plugin_takes_precedence(certificates: Path) -> None:
         assert ask(Config(server.address, ca_file=str(certificates / "ca.pem")), lambda: certificate) == b"ok"
 
 
+def test_plugin_is_asked_by_the_first_connection_and_its_invalid_certificate_is_an_error(certificates: Path) -> None:
+    certificate = ClientCertificate("none", "none")
+    with loopback([OK], tls=server_context(certificates)) as server:
+        dialer = Dialer(Config(server.address, insecure=True), certificate=lambda: certificate, environ={})
+        with pytest.raises(ConfigError, match=r"invalid client certificate for https://127\.0\.0\.1:\d+"):
+            dialer.dial(5.0)
+        certificate = ClientCertificate(
+            (certificates / "client.pem").read_text(), (certificates / "client.key").read_text()
+        )
+        dialer.dial(5.0).close()
+        certificate = ClientCertificate("none", "none")
+        dialer.dial(5.0).close()
+
+
 def test_missing_client_certificate_fails_the_connection(certificates: Path) -> None:
     with loopback([OK], tls=server_context(certificates, demand=True)) as server, pytest.raises(ConnectionFailed):
         ask(Config(server.address, ca_file=str(certificates / "ca.pem")))
