@@ -10,6 +10,7 @@ wait_for(clientset, namespace, condition="deleted")
 import json
 import re
 from collections.abc import Callable, Mapping
+from types import CoroutineType
 from typing import Any, TypeVar
 
 from clientgo.cache.watchtools import Interrupted, until
@@ -17,17 +18,17 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.dynamic.client import dynamic_client
 from clientgo.dynamic.rollout import RolloutFailed, rollout_status
 from clientgo.dynamic.unstructured import PartialObjectMetadata, Unstructured
-from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, NotFound
+from clientgo.errors import ApiError, BadRequest, ClientGoError, ConnectionFailed, NotFound
 from clientgo.log import get_logger
 from clientgo.meta import conditions, jsonpath
 from clientgo.meta.codec import from_dict, to_dict
 from clientgo.meta.listwatch import ListOptions, WatchEvent
 from clientgo.meta.names import object_name
-from clientgo.meta.objects import ApiObject, GroupVersionResource
+from clientgo.meta.objects import ApiObject, GroupVersionResource, ObjectMeta
 from clientgo.meta.scheme import api_of
 from clientgo.meta.selectors import field_selector_for
 from clientgo.rest.deadlines import DeadlineRequester
-from clientgo.rest.limits import Deadline
+from clientgo.rest.limits import Deadline, started_deadline
 from clientgo.rest.request import Requester
 from clientgo.typed.clientset import BaseClientset
 
@@ -55,6 +56,8 @@ _EARLY = 0.01
 
 _EQUALS = re.compile(r"(?<![=!<>])=(?!=)")
 
+_BALANCED = re.compile(r"\{[^{}]*\}|[^{}]*").fullmatch
+
 _EVENTS = GroupVersionResource("", "v1", "events")
 
 
@@ -74,7 +77,7 @@ def wait_for(
     target: BaseClientset | Requester,
     *objects: T,
     condition: str | Callable[[T], bool] = "Ready",
-    timeout: float = 60.0,
+    timeout: float | None = 60.0,
     clock: Clock = SYSTEM_CLOCK,
 ) -> list[T]:
     """Wait until each object has the state, within `timeout` seconds for all; return their last states.
@@ -84,9 +87,11 @@ def wait_for(
     for a Deployment, StatefulSet or DaemonSet; `deleted`; or a function of the object. As in kubectl, a condition of an
     older generation does not count: its own `observedGeneration` decides, else that of the status.
 
-    The timeout includes all requests and retries. With 0 the objects are read once.
+    The timeout includes all requests and retries; None means no limit. With 0 the objects are read once.
 
     Raises:
+        BadRequest: an object has no name, or no namespace though its kind is namespaced.
+        TypeError: the condition is a coroutine function.
         ValueError: the JSON path is invalid, or leads to several values, an object or a list to be compared; or the
             kind has no rollout.
         WaitTimeout: an object did not reach the state; the message has its conditions and last events.
@@ -100,9 +105,10 @@ def wait_for(
         if isinstance(obj, str):
             raise TypeError(f"expected an object, got {obj!r}: give a condition by name, condition={obj!r}")
     requester = target.requester if isinstance(target, BaseClientset) else target
-    deadline = Deadline(timeout if timeout > 0 else None, clock)
-    deadline.start()
-    return [_Wait(requester, obj, condition, deadline, clock).run(timeout) for obj in objects]
+    reads_once = timeout is not None and timeout <= 0
+    deadline = started_deadline(None if reads_once else timeout, clock)
+    waits = [_Wait(requester, obj, condition, deadline, clock) for obj in objects]
+    return [wait.run(timeout) for wait in waits]
 
 
 class _Wait:
@@ -121,7 +127,7 @@ class _Wait:
     ) -> None:
         self._requester = requester
         self._clock = clock
-        self._timeout = 0.0
+        self._timeout: float | None = None
         self._deadline = deadline
         self._condition = condition
         self._class: type[Any] = type(obj)
@@ -133,10 +139,14 @@ class _Wait:
         api = api_of(self._class)
         kind = "" if issubclass(self._class, PartialObjectMetadata) else api.kind
         self._what = f"{kind or api.plural} {self._name}"
+        if not self._name.name:
+            raise BadRequest("resource name may not be empty")
+        if api.namespaced and not self._name.namespace:
+            raise BadRequest(f"a namespace must be given to wait for a {kind or api.plural}")
         cls = dynamic_client(api.gvr, kind=kind, namespaced=api.namespaced)
         self._client = cls(DeadlineRequester(requester, deadline), self._name.namespace)
 
-    def run(self, timeout: float) -> Any:
+    def run(self, timeout: float | None) -> Any:
         """Return the last state of the object once it has the awaited one."""
         self._timeout = timeout
         try:
@@ -160,13 +170,15 @@ class _Wait:
         options = ListOptions(field_selector=field_selector_for({"metadata.name": self._name.name}))
         page = self._client.list_page(options)
         for undecodable in page.undecodable:
-            raise undecodable
-        if not page.items and self._condition != DELETED:
+            if self._is_named(undecodable.metadata):
+                raise undecodable
+        stored = next((item for item in page.items if self._is_named(item.metadata)), None)
+        if stored is None and self._condition != DELETED:
             self._check_rollout(is_deleted=bool(self._content))
             raise NotFound(f"{self._what} does not exist")
-        if not page.items or self._holds(page.items[0]):
+        if stored is None or self._holds(stored):
             return True
-        if self._timeout <= 0:
+        if self._timeout is not None and self._timeout <= 0:
             raise Interrupted("not met when read once")
         try:
             until(
@@ -179,7 +191,13 @@ class _Wait:
             return False
         return True
 
+    def _is_named(self, metadata: ObjectMeta) -> bool:
+        # Some aggregated API servers ignore field selectors.
+        return (metadata.name, metadata.namespace) == (self._name.name, self._name.namespace)
+
     def _event_holds(self, event: WatchEvent[Unstructured]) -> bool:
+        if not self._is_named(event.object.metadata):
+            return False
         if event.type == "DELETED":
             self._check_rollout(is_deleted=True)
             return self._condition == DELETED
@@ -211,16 +229,14 @@ class _Wait:
         ]
         progress = f": {rollout_status(content).message}" if what == ROLLED_OUT and self._content else ""
         return (
-            f"{self._what}: timed out after {self._timeout:g} s waiting for {what}{progress}; "
+            f"{self._what}: timed out after {self._timeout or 0:g} s waiting for {what}{progress}; "
             f"conditions: {', '.join(states) or 'none'}"
         )
 
     def _events(self) -> list[str]:
         uid = self._content.get("metadata", {}).get("uid", self._uid)
         about = {"involvedObject.name": self._name.name, "involvedObject.uid": uid}
-        deadline = Deadline(EVENTS_TIMEOUT, self._clock)
-        deadline.start()
-        requester = DeadlineRequester(self._requester, deadline)
+        requester = DeadlineRequester(self._requester, started_deadline(EVENTS_TIMEOUT, self._clock))
         client = dynamic_client(_EVENTS)(requester, self._name.namespace or "default")
         try:
             items = client.list(field_selector=field_selector_for(about)).items
@@ -241,7 +257,7 @@ def _is_late(error: ApiError | ConnectionFailed) -> bool:
 def _test_of(condition: str | Callable[[Any], bool], cls: type[Any]) -> Callable[[Mapping[str, Any]], bool]:
     """Return the test of an object in JSON form."""
     if not isinstance(condition, str):
-        return lambda content: condition(from_dict(cls, content))
+        return lambda content: _plain(condition(from_dict(cls, content)))
     if condition == ROLLED_OUT:
         return lambda content: rollout_status(content).is_complete
     if not condition.startswith(JSON_PATH):
@@ -252,10 +268,17 @@ def _test_of(condition: str | Callable[[Any], bool], cls: type[Any]) -> Callable
     elif not text.endswith("}"):
         text, *values = _EQUALS.split(text, maxsplit=1)
         braces, value = ("=", values[0]) if values else ("", "")
-    path = jsonpath.parse(text)
-    if not path.steps:
+    path = jsonpath.parse(text) if _BALANCED(text) else None
+    if path is None or not path.steps:
         raise ValueError(f"invalid condition {condition!r}: expected jsonpath={{.field}} or jsonpath={{.field}}=value")
-    return lambda content: _leads_to(path, content, value if braces else None)
+    return lambda content: _leads_to(path, content, value.strip("'\"") if braces else None)
+
+
+def _plain(result: object) -> bool:
+    if isinstance(result, CoroutineType):
+        result.close()
+        raise TypeError("invalid condition: expected a function that returns a bool, got a coroutine function")
+    return bool(result)
 
 
 def _leads_to(path: jsonpath.JSONPath, content: Mapping[str, Any], expected: str | None) -> bool:

@@ -240,7 +240,9 @@ class Client:
         matching = (obj for obj in objects if selector.empty or selector.matches(obj.metadata.labels))
         return List(islice(matching, limit or None))
 
-    def wait(self, *objects: T, condition: str | Callable[[T], bool] = "Ready", timeout: float = 60.0) -> List[T]:
+    def wait(
+        self, *objects: T, condition: str | Callable[[T], bool] = "Ready", timeout: float | None = 60.0
+    ) -> List[T]:
         """Wait until each object has the state, by watch, and return the last states; see `waiting.wait_for`.
 
         No longer than the time limit of the reconciliation. The cache may show the states later. In a reconciler, an

@@ -58,10 +58,12 @@ def finished_in_time(result: MaybeCoroutine[R]) -> R:
     return finished(result, timeout=None if deadline is None else max(0.0, deadline.remaining()))
 
 
-def limit_of_wait(seconds: float) -> float:
-    """Return `seconds`, or the remaining time of the reconciliation if that is less; at least 0."""
+def limit_of_wait(seconds: float | None) -> float | None:
+    """Return `seconds`, or the time left of the reconciliation if that is less, at least 0; None means no limit."""
     deadline = _DEADLINE.get()
-    return seconds if deadline is None else max(0.0, min(seconds, deadline.remaining()))
+    if deadline is None:
+        return seconds
+    return max(0.0, deadline.remaining() if seconds is None else min(seconds, deadline.remaining()))
 
 
 class LimitedRequester(DeadlineRequester):

@@ -79,6 +79,7 @@ def test_function_is_awaited(clientset: Clientset, create: Callable[[str], Pod])
     [
         "jsonpath={.status.phase}=Running",
         "jsonpath=.status.phase=Running",
+        "jsonpath={.status.phase}='Running'",
         "jsonpath={.status.conditions[0].type}",
         'jsonpath={.status.conditions[?(@.type=="Ready")].status}=True',
         "jsonpath={.status.conditions[0].observedGeneration}=3",
@@ -97,7 +98,7 @@ def test_value_at_a_json_path_is_awaited(
     assert last.status.phase == "Running"
 
 
-@pytest.mark.parametrize("path", ["{.metadata}=a", "{.metadata.*}=a", "{.a[}=b", "{}=a", ""])
+@pytest.mark.parametrize("path", ["{.metadata}=a", "{.metadata.*}=a", "{.a[}=b", "{}=a", "", "{.a", "{.a}b"])
 def test_json_path_that_leads_to_no_single_value_is_an_error(
     clientset: Clientset, create: Callable[[str], Pod], path: str, request: pytest.FixtureRequest
 ) -> None:

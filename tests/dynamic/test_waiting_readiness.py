@@ -12,12 +12,16 @@ from clientgo.aio import AsyncClient
 from clientgo.dynamic.rollout import RolloutFailed
 from clientgo.dynamic.unstructured import unstructured_type
 from clientgo.dynamic.waiting import WaitTimeout, wait_for
+from clientgo.errors import BadRequest
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.manager.client import DirectClient
 from clientgo.meta import ObjectMeta, api_of, api_type, from_dict, to_dict
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.actions import Action
 from clientgo.testing.fake import FakeRequester
+from clientgo.testing.transport import FakeStream, FakeTransport, frame, reply
 
 OLD = {"observedGeneration": 1, "conditions": [{"type": "Available", "status": "True"}]}
 CURRENT = {**OLD, "observedGeneration": 2}
@@ -159,3 +163,59 @@ def test_kind_without_a_rollout_is_a_clear_error() -> None:
         wait_for(requester, Blind(ObjectMeta(name="a", namespace="ns")), condition="rolled out", timeout=0)
     with pytest.raises(TypeError, match="give a condition by name, condition='rolled out'"):
         wait_for(requester, "rolled out")  # type: ignore[type-var]
+
+
+READY = {"conditions": [{"type": "Ready", "status": "True"}]}
+
+
+def blind(name: str, **status: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "ns", "resourceVersion": "7"}
+    return {"apiVersion": "example.com/v1", "kind": "Blind", "metadata": metadata, "status": status}
+
+
+def test_objects_of_other_names_are_not_taken_for_the_awaited_one() -> None:
+    # As of a server that ignores field selectors.
+    events = FakeStream(
+        frame("MODIFIED", blind("b", **READY)),
+        frame("DELETED", blind("b")),
+        frame("MODIFIED", blind("a", phase="Up", **READY)),
+    )
+    items = {"kind": "BlindList", "metadata": {"resourceVersion": "7"}, "items": [blind("b", **READY), blind("a")]}
+    transport = FakeTransport(reply(items), events)
+    client = RESTClient(Config("http://api"), transport=transport)
+    obj = from_dict(unstructured_type(api_of(Blind).gvr, kind="Blind"), blind("a"))
+    (last,) = wait_for(client, obj, timeout=20)
+    assert (last.metadata.name, last.get("status", "phase")) == ("a", "Up")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "words"),
+    [
+        (ObjectMeta(namespace="ns"), "resource name may not be empty"),
+        (ObjectMeta(name="a"), "a namespace must be given to wait for a Blind"),
+    ],
+    ids=["name", "namespace"],
+)
+def test_object_without_its_whole_name_is_rejected(metadata: ObjectMeta, words: str) -> None:
+    requester = FakeRequester(Blind(ObjectMeta(name="a", namespace="ns")))
+    with pytest.raises(BadRequest, match=words):
+        wait_for(requester, Blind(metadata), timeout=0)
+    assert requester.actions == []
+
+
+def test_coroutine_function_is_no_condition() -> None:
+    async def is_ready(_: Blind) -> bool:
+        return False
+
+    obj = Blind(ObjectMeta(name="a", namespace="ns"))
+    with pytest.raises(TypeError, match="expected a function that returns a bool, got a coroutine function"):
+        wait_for(FakeRequester(obj), obj, condition=is_ready)  # type: ignore[arg-type]
+
+
+def test_none_is_no_time_limit(form: Callable[..., tuple[Any, Wait]]) -> None:
+    requester = stored(deployment(**OLD))
+    obj, wait = form(requester, deployment(**OLD))
+    with Group() as group:
+        group.start(patched(requester, deployment(**CURRENT)), name="change")
+        (last,) = wait(obj, condition="Available", timeout=None)
+    assert to_dict(last)["status"]["observedGeneration"] == 2
