@@ -91,6 +91,7 @@ class Finalizer:
 
         Raises:
             Conflict: the object has changed; finalizers of others would be lost.
+            ValueError: the object was not read from a server.
             Invalid: the object is being deleted, and the server accepts no more finalizers.
         """
         return obj if self.is_on(obj) else self._write(with_finalizer(obj, self.name))
@@ -100,6 +101,7 @@ class Finalizer:
 
         Raises:
             Conflict: the object has changed; read it again.
+            ValueError: the object was not read from a server.
         """
         return self._write(without_finalizer(obj, self.name)) if self.is_on(obj) else obj
 
@@ -112,8 +114,8 @@ class Finalizer:
 
     def _write(self, obj: T) -> T:
         # A merge patch replaces the whole list. The resourceVersion makes it a conflict if the list has changed.
-        version, finalizers = obj.metadata.resource_version, list(obj.metadata.finalizers)
-        return self._client.patch(obj, {"metadata": {"resourceVersion": version, "finalizers": finalizers}})
+        patch = {"metadata": {"finalizers": list(obj.metadata.finalizers)}}
+        return self._client.patch(obj, for_version(obj.metadata, patch))
 
 
 CleanUp = Callable[[Any], Any]

@@ -83,6 +83,14 @@ def test_concurrently_added_finalizer_is_not_lost(manager: Manager, requester: F
     assert sent == [{"metadata": {"resourceVersion": version, "finalizers": [OTHER, NAME]}}]
 
 
+def test_object_that_was_not_read_is_an_error_and_finalizers_of_others_remain(manager: Manager) -> None:
+    with pytest.raises(ValueError, match="expected an object that was read from the server"):
+        Finalizer(manager.client, NAME).ensure(new_foo())
+    with pytest.raises(ValueError, match="expected an object that was read from the server"):
+        Finalizer(manager.client, OTHER).remove(with_finalizer(new_foo(), OTHER))
+    assert stored(manager).metadata.finalizers == (OTHER,)
+
+
 def test_finalizer_is_removed_after_a_successful_block(manager: Manager) -> None:
     finalizer = Finalizer(manager.client, NAME)
     foo = finalizer.ensure(stored(manager))
