@@ -58,7 +58,7 @@ HOME = f"""{KINDS}
 """
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *arguments: str, path: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -66,7 +66,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
         # No bytecode: Python would not detect a source changed within a second to the same length.
-        env={"PYTHONPATH": f"{folder}:{ROOT}", "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={"PYTHONPATH": path or f"{folder}:{ROOT}", "PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1"},
         timeout=60,
     )
 
@@ -105,6 +105,13 @@ def test_second_run_changes_nothing_and_verify_succeeds(project: Path) -> None:
     assert generate(project, *MODULES, more=("--verify",)).returncode == 0
     assert tree(project) == first
     assert not [name for name, text in first.items() if str(project).encode() in text]
+
+
+def test_installed_script_imports_modules_of_the_current_folder(project: Path) -> None:
+    # With -P the path lacks the folder, as that of a script does.
+    response = run(project, "-P", "-m", "clientgo.codegen", "--input", "pools", "--crd-dir", "crd", path=str(ROOT))
+    assert (response.returncode, response.stderr) == (0, "")
+    assert crd(project, "tsi.tiduyun.com_ippools.yaml")
 
 
 @pytest.mark.feature("A-48", "D-39")

@@ -1,7 +1,6 @@
 """`clientgo manifests` and `clientgo generate`: the generators, configured by files in hack/."""
 
 import argparse
-import sys
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,9 +21,6 @@ def run_codegen(options: argparse.Namespace, root: Path) -> int:
     if not kinds and (what == "generate" or not project.resources):
         print("Nothing to generate yet: add a kind with clientgo create api.")  # noqa: T201  # the answer
         return 0
-    # The types are imported from the project, which is not in the path of an installed script.
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
     with ExitStack() as stack:
         config = Path("hack", f"{what}.yaml")
         if not kinds:

@@ -9,6 +9,7 @@
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from clientgo.codegen.config import CodegenConfigError, read_config
 from clientgo.codegen.files import NoHeader, Output, complain, finish, header_of
@@ -18,7 +19,12 @@ from clientgo.codegen.problems import Problems
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Generate or verify, and return the exit code; nothing is written if any input has an error."""
+    """Generate or verify, and return the exit code; nothing is written if any input has an error.
+
+    Modules are imported from the current folder, which is not in the path of an installed script.
+    """
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
     words = sys.argv[1:] if arguments is None else arguments
     config = options_parser().parse(words).config
     try:
