@@ -175,6 +175,10 @@ def _check(cluster: ClusterInfo, cluster_name: str, user: AuthInfo, user_name: s
             f"the cluster {cluster_name!r} in the kubeconfig {source} has both a certificate authority and "
             "insecure-skip-tls-verify: remove one of them"
         )
+    _check_user(user, user_name, source)
+
+
+def _check_user(user: AuthInfo, user_name: str, source: str) -> None:
     for key in ("client_certificate", "client_key"):
         if getattr(user, key) and getattr(user, f"{key}_data"):
             raise ConfigError(_twice(key.replace("_", "-"), "user", user_name, source))
@@ -182,6 +186,25 @@ def _check(cluster: ClusterInfo, cluster_name: str, user: AuthInfo, user_name: s
         raise ConfigError(f"the user {user_name!r} in the kubeconfig {source} has a client certificate without its key")
     if user.username and (user.token or user.token_file):
         raise ConfigError(f"the user {user_name!r} in the kubeconfig {source} has a token and a password: remove one")
+    if not user.impersonate and (user.impersonate_uid or user.impersonate_groups or user.impersonate_extra):
+        raise ConfigError(
+            f"the user {user_name!r} in the kubeconfig {source} impersonates groups without a user: set as"
+        )
+    if user.exec is not None and (problem := _problem_of_plugin(user.exec, user.auth_provider)):
+        raise ConfigError(f"the user {user_name!r} in the kubeconfig {source} has {problem}")
+
+
+def _problem_of_plugin(plugin: Mapping[str, Any], auth_provider: Mapping[str, Any] | None) -> str:
+    """Return what client-go rejects of a credential plugin; empty for nothing."""
+    if auth_provider:
+        return "an exec plugin and an auth-provider: remove one of them"
+    if not plugin.get("command"):
+        return "an exec plugin without a command"
+    if not plugin.get("apiVersion"):
+        return "an exec plugin without an apiVersion, such as client.authentication.k8s.io/v1"
+    if any(not (isinstance(pair, Mapping) and pair.get("name")) for pair in plugin.get("env") or ()):
+        return "an exec plugin with an env entry without a name"
+    return ""
 
 
 def _twice(key: str, what: str, name: str, source: str) -> str:
@@ -340,7 +363,11 @@ def _check_readable(path: str, source: str) -> None:
 
 def _decoded(text: str, key: str, source: str) -> str:
     try:
+        # As in Go: no characters but line breaks are ignored. An invalid text must not read as no authority.
         # Comments in a PEM file may have any encoding; the certificates are ASCII.
-        return base64.b64decode(text, validate=False).decode("utf-8", errors="replace")
+        return base64.b64decode(text.translate(_NO_LINES), validate=True).decode("utf-8", errors="replace")
     except (binascii.Error, ValueError) as error:
         raise ConfigError(f"invalid {key} in the kubeconfig {source}: expected PEM text in base64") from error
+
+
+_NO_LINES = str.maketrans("", "", "\r\n")
