@@ -30,7 +30,7 @@ from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject, ObjectMeta
 from clientgo.meta.scheme import Scheme, api_of, check_namespace
 from clientgo.meta.selectors import SelectorLike, everything, field_selector_for, selector_of
-from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester
+from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester, checked_requester
 from clientgo.typed.create import CreateClient, Patch
 from clientgo.typed.options import DeleteOptions, write_query
 from clientgo.typed.response import fetch_object
@@ -403,7 +403,8 @@ class DirectClient(Client):
 
     def __init__(self, requester: Requester, *, scheme: Scheme | None = None, field_manager: str = "clientgo") -> None:
         kinds = Kinds(scheme)
-        super().__init__(Cache(requester, kinds, CacheOptions()), requester, kinds, field_manager=field_manager)
+        cache = Cache(checked_requester(requester), kinds, CacheOptions())
+        super().__init__(cache, requester, kinds, field_manager=field_manager)
 
     def _is_direct(self, _cls: type) -> bool:
         return True

@@ -24,7 +24,7 @@ from clientgo.record import EventBroadcaster, EventRecorder, sink_for
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
-from clientgo.rest.request import Requester
+from clientgo.rest.request import Requester, checked_requester
 from clientgo.typed.clientset import BaseClientset
 
 log = get_logger(__name__)
@@ -120,5 +120,5 @@ class Cluster:
         if isinstance(config, BaseClientset):
             return config.requester
         if not isinstance(config, Config):
-            return config
+            return checked_requester(config)
         return self._resources.enter_context(closing(RESTClient(config)))

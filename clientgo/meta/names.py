@@ -43,7 +43,12 @@ def object_name(obj: ApiObject | Named) -> ObjectName:
         meta = obj.metadata  # type: ignore[union-attr]  # most are an ApiObject
         return _tuple(ObjectName, (meta.namespace, meta.name))
     except AttributeError:
+        pass
+    try:
         return obj.object_name  # type: ignore[union-attr]  # else Named
+    except AttributeError as error:
+        shown = f"the class {obj.__name__}" if isinstance(obj, type) else f"a {type(obj).__name__}"
+        raise AttributeError(f"expected an API object, got {shown}") from error
 
 
 _tuple = tuple.__new__

@@ -112,6 +112,7 @@ class RESTClient:
         max_retries: int = MAX_RETRIES,
         environ: Mapping[str, str] | None = None,
     ) -> None:
+        _check_config(config)
         self.config = config
         self._clock = clock
         self._scopes: Scopes = () if stop is None else (scope_of(stop),)
@@ -390,3 +391,8 @@ class RESTClient:
         if self._metrics.enabled:
             self._metrics.retried(call.method, code)
         return ""
+
+
+def _check_config(config: object) -> None:
+    if not isinstance(config, Config):
+        raise TypeError(f"expected a Config, such as load_config(), got a {type(config).__name__}")

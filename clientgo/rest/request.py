@@ -224,6 +224,13 @@ class ForwardingRequester:
         return request
 
 
+def checked_requester(value: Requester) -> Requester:
+    """Return the requester itself; raise `TypeError` for anything else, whose mistake would show only later."""
+    if not callable(getattr(value, "do", None)):
+        raise TypeError(f"expected a requester, such as RESTClient(load_config()), got a {type(value).__name__}")
+    return value
+
+
 def server_of(requester: object) -> str:
     """Return the address of the server that a requester sends to, for messages."""
     server = getattr(requester, "server", "")

@@ -4,7 +4,7 @@ import threading
 
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
-from clientgo.rest.request import Requester
+from clientgo.rest.request import Requester, checked_requester
 from clientgo.typed.discovery import Discovery, Raw
 
 
@@ -16,8 +16,10 @@ class BaseClientset:
     """
 
     def __init__(self, config: Config | Requester, *, stop: threading.Event | None = None) -> None:
-        self.requester: Requester = RESTClient(config, stop=stop) if isinstance(config, Config) else config
-        self._owns_requester = self.requester is not config
+        self._owns_requester = isinstance(config, Config)
+        self.requester: Requester = (
+            RESTClient(config, stop=stop) if isinstance(config, Config) else checked_requester(config)
+        )
 
     @property
     def discovery(self) -> Discovery:

@@ -1,5 +1,6 @@
 """Cached reads, writes, and reading the client's own writes."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,11 +9,13 @@ import pytest
 from clientgo.cache import drop_managed_fields
 from clientgo.dynamic.unstructured import unstructured_type
 from clientgo.errors import BadRequest, Conflict, NotFound
+from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
-from clientgo.manager import Client, Manager
+from clientgo.manager import Client, DirectClient, Manager
 from clientgo.meta import ObjectMeta, ObjectName, api_of, replace
 from clientgo.meta.applyconfiguration import ObjectMetaApplyConfiguration
+from clientgo.rest.client import RESTClient
 from clientgo.testing.client import FakeClient
 from clientgo.testing.fake import FakeRequester
 from clientgo.testing.kubernetes import FakeClientset
@@ -236,3 +239,18 @@ def test_finding_an_uncached_object_needs_only_get(manager: Manager, requester: 
 def test_typed_client_has_scale_and_other_methods(manager: Manager) -> None:
     manager.client.create(deployment("d"))
     assert manager.client.typed(Deployment, "ns").get_scale("d").metadata.name == "d"
+
+
+@pytest.mark.parametrize(
+    ("create", "words"),
+    [
+        (RESTClient, "expected a Config, such as load_config()"),
+        (Clientset, "expected a requester, such as RESTClient(load_config())"),
+        (DirectClient, "expected a requester, such as RESTClient(load_config())"),
+        (Manager, "expected a requester, such as RESTClient(load_config())"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_client_of_an_address_is_rejected_at_once(create: Callable[[Any], object], words: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"{words}, got a str")):
+        create("https://api.example:6443")

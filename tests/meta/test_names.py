@@ -1,6 +1,7 @@
 """Object names: formatting and parsing."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -47,3 +48,9 @@ def test_object_name_is_from_metadata_or_the_tombstone() -> None:
     assert object_name(Thing(ObjectMeta(name="x", namespace="ns"))) == ObjectName("ns", "x")
     assert str(object_name(Thing(ObjectMeta(name="node")))) == "node"
     assert object_name(Tombstone(ObjectName("ns", "gone"))) == ObjectName("ns", "gone")
+
+
+@pytest.mark.parametrize(("value", "words"), [(None, "a NoneType"), ({}, "a dict"), (Thing, "the class Thing")])
+def test_anything_but_an_object_is_named_in_the_error(value: Any, words: str) -> None:
+    with pytest.raises(AttributeError, match=f"expected an API object, got {words}"):
+        object_name(value)
