@@ -157,7 +157,8 @@ def _dataclass_faults(cls: type[Any], hints: Mapping[str, Any]) -> Iterator[Clas
         yield ClassFault(cls, "", f"{cls.__name__} is generic: use a dataclass without type parameters")
     fields = [field.name for field in dataclasses.fields(cls)]
     for name, value in vars(cls).items():
-        if not (name in fields or name.startswith("_") or callable(value) or hasattr(value, "__get__")):
+        # With an annotation and no field it is a ClassVar.
+        if not (name in hints or name.startswith("_") or callable(value) or hasattr(value, "__get__")):
             yield ClassFault(cls, name, f"missing annotation: write `{name}: {type(value).__name__} = ...`")
     for name, hint in hints.items():
         if isinstance(hint, dataclasses.InitVar):

@@ -36,11 +36,20 @@ MARK = '@api_type(group="g.io", version="v1"%s)\n@dataclass(frozen=True)\n'
 
 
 @pytest.mark.feature("A-49")
-def test_default_without_a_json_form_is_reported(tmp_path: Path) -> None:
-    text = MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n    size: int = Decimal(1)\n"
-    assert error_output(tmp_path, "from decimal import Decimal\n" + text).splitlines() == [
-        "kinds.py:8: A.size: invalid default: cannot encode the value as JSON: Decimal has no JSON form: use str(value)"
-    ]
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ("size: int = Decimal(1)", "Decimal has no JSON form: use str(value)"),
+        ("size: Annotated[float, Meta(allow_float=True)] = nan", "nan is not a JSON number: use a finite number"),
+        ('size: str = "\\ud800"', "the text has a lone surrogate, which is no character"),
+    ],
+    ids=["class", "number", "text"],
+)
+def test_default_without_a_json_form_is_reported(tmp_path: Path, field: str, words: str) -> None:
+    imports = "from decimal import Decimal\nfrom math import nan\nfrom typing import Annotated\n"
+    text = MARK % ", status=False" + f"class A:\n    metadata: ObjectMeta\n    {field}\n"
+    (line,) = error_output(tmp_path, f"{imports}from clientgo.meta import Meta\n{text}").splitlines()
+    assert line.startswith(f"kinds.py:11: A.size: invalid default: cannot encode the value as JSON: {words}")
 
 
 @pytest.mark.feature("A-49")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, make_dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, TypedDict, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, NewType, TypedDict, TypeVar
 from uuid import UUID
 
 import attrs
@@ -15,7 +15,7 @@ import pydantic
 import pytest
 
 from clientgo.dynamic import Unstructured
-from clientgo.meta import EMPTY_MAP, Meta, MicroTime, ObjectMeta, Quantity, api_type, decode, encode
+from clientgo.meta import EMPTY_MAP, Meta, MicroTime, ObjectMeta, Quantity, api_type, decode, encode, to_dict
 from clientgo.meta.classes.check import check_class, faults
 from clientgo.meta.classes.wire import to_wire
 from clientgo.meta.codec import codec_for
@@ -221,6 +221,18 @@ def test_faults_of_a_kind_are_reported_together(cls: type[Any], expected: list[s
     assert sorted(map(str, faults(cls))) == expected
     with pytest.raises(TypeError, match="cannot be used as an API type"):
         codec_for(cls)
+
+
+@api_type(group="example.com", version="v1", status=False)
+@dataclass(frozen=True, slots=True)
+class WithConstant:
+    LIMIT: ClassVar[int] = 3
+    metadata: ObjectMeta
+
+
+def test_constant_of_a_class_is_no_field() -> None:
+    assert list(faults(WithConstant)) == []
+    assert to_dict(WithConstant(ObjectMeta())).keys() <= {"apiVersion", "kind", "metadata"}
 
 
 def test_instance_of_a_rejected_class_is_not_encoded() -> None:

@@ -56,12 +56,11 @@ def _json(default: Any) -> Any:
         return msgspec.UNSET
     if isinstance(default, enum.Enum):
         default = default.value
-    if isinstance(default, str | int | float):
-        return default
+    is_scalar = isinstance(default, str | int | float)
     if dataclasses.is_dataclass(default) and not isinstance(default, type):
         default = to_wire(default)
     try:
         decoded = msgspec.json.decode(encode_value(default))
     except Unencodable as error:
         return error  # reported with the field, unless its type is what has no JSON form
-    return decoded or msgspec.UNSET
+    return decoded if decoded or is_scalar else msgspec.UNSET
