@@ -4,24 +4,29 @@ for result in apply_yaml(clientset, Path("deploy"), field_manager="installer"):
 print(result)  # deploy/crds.yaml, document 1: CustomResourceDefinition foos.example.com: created
 """
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from clientgo.clock import SYSTEM_CLOCK
 from clientgo.dynamic.client import DynamicClient, DynamicClientset, dynamic_client
 from clientgo.dynamic.mapper import NoMatch, RestMapper
 from clientgo.dynamic.unstructured import Unstructured
-from clientgo.dynamic.waiting import has_condition, wait_for
+from clientgo.dynamic.waiting import WaitTimeout, has_condition, wait_for
 from clientgo.errors import ClientGoError, ConfigError, NotFound
 from clientgo.meta.apply.serverside import LAST_APPLIED
 from clientgo.meta.codec import from_dict
 from clientgo.meta.manifests import name_of, read_files, read_text
 from clientgo.meta.yamlio import to_yaml
+from clientgo.rest.limits import started_deadline
 
 ESTABLISHED_TIMEOUT = 60.0
 """Maximum seconds until an applied CustomResourceDefinition is served."""
+
+_POLL_SECONDS = 0.1
 
 Manifests = Path | str | IO[str] | IO[bytes]
 """File or folder, text, or open file such as `sys.stdin`."""
@@ -177,7 +182,7 @@ class _Writer:
             # The server would record all fields as owned by no known manager ("before-first-apply").
             return ApplyResult.UNCHANGED, before, before
         after = client.apply(content, field_manager=self._field_manager, force=self._force, dry_run=self._dry_run)
-        self._establish(after)
+        self._establish(after, before)
         if before is None:
             return ApplyResult.CREATED, None, after
         is_unwritten = before.metadata.resource_version == after.metadata.resource_version and not self._dry_run
@@ -188,7 +193,7 @@ class _Writer:
         """Create the object."""
         obj: Unstructured = from_dict(client.kind, content)
         created = client.create(obj, field_manager=self._field_manager, dry_run=self._dry_run)
-        self._establish(created)
+        self._establish(created, None)
         return ApplyResult.CREATED, None, created
 
     def deleted(self, client: DynamicClient, content: dict[str, Any]) -> _Effect:
@@ -199,9 +204,25 @@ class _Writer:
             return ApplyResult.ABSENT, None, None
         return ApplyResult.DELETED, None, None
 
-    def _establish(self, stored: Unstructured) -> None:
-        if stored.kind == _CRD and not self._dry_run and not has_condition(stored, "Established"):
+    def _establish(self, stored: Unstructured, before: Unstructured | None) -> None:
+        """Wait until a CustomResourceDefinition is served, with its new versions."""
+        if stored.kind != _CRD or self._dry_run:
+            return
+        if not has_condition(stored, "Established"):
             wait_for(self._clientset, stored, condition="Established", timeout=ESTABLISHED_TIMEOUT)
+        if before is None or before.metadata.generation != stored.metadata.generation:
+            self._await_served(stored)
+
+    def _await_served(self, stored: Unstructured) -> None:
+        # The condition stays True when a definition changes, and a server learns of it a little later.
+        deadline, discovery = started_deadline(ESTABLISHED_TIMEOUT), self._clientset.discovery
+        group, kind = stored.get("spec", "group"), stored.get("spec", "names", "kind")
+        for version in stored.get("spec", "versions", default=()):
+            name = f"{group}/{version['name']}"
+            while version["served"] and not discovery.serves(name, kind):
+                if deadline.passed:
+                    raise WaitTimeout(f"{kind} of {name} is not served within {deadline}", stored)
+                SYSTEM_CLOCK.sleep(threading.Event(), _POLL_SECONDS)
 
     def _client_of(self, document: _Document) -> DynamicClient:
         version = str(document.content["apiVersion"]).rpartition("/")[2]

@@ -10,8 +10,10 @@ import pytest
 from clientgo.dynamic import DynamicClientset
 from clientgo.dynamic.manifests import ManifestError, apply_yaml, create_yaml, delete_yaml
 from clientgo.envtest import BundledServer, Environment
-from clientgo.errors import ConfigError
+from clientgo.errors import ConfigError, NotFound
 from clientgo.meta import GroupVersionResource
+from clientgo.rest.client import RESTClient
+from clientgo.rest.request import ForwardingRequester
 
 pytestmark = pytest.mark.integration
 
@@ -113,6 +115,42 @@ def test_custom_resources_follow_their_definition(clientset: DynamicClientset, t
         (tmp_path / file.name).write_text(file.read_text())
     for expected in ("created", "unchanged"):
         assert set(results([*apply_yaml(clientset, tmp_path, field_manager="test")])) == {expected}
+
+
+class Lagging(ForwardingRequester):
+    """Server whose discovery shows a new version at the third look."""
+
+    def __init__(self, requester: RESTClient) -> None:
+        super().__init__(requester)
+        self.looks = 0
+        self._raw = requester.raw
+
+    def raw(self, method: str, path: str) -> bytes:
+        if path.endswith("/v2"):
+            self.looks += 1
+            if self.looks < 3:
+                raise NotFound("not yet")
+        return self._raw(method, path)
+
+
+GADGETS = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.example.com}
+spec: {group: example.com, scope: Cluster, names: {kind: Gadget, plural: gadgets}, versions: [VERSIONS]}
+"""
+VERSION = "{name: %s, served: true, storage: %s, schema: {openAPIV3Schema: {type: object}}}"
+V1, V2 = VERSION % ("v1", "true"), VERSION % ("v2", "false")
+
+
+def test_custom_resources_follow_a_new_version_of_their_definition(clientset: DynamicClientset) -> None:
+    assert isinstance(clientset.requester, RESTClient)
+    lagging = Lagging(clientset.requester)
+    apply_yaml(DynamicClientset(lagging), GADGETS.replace("VERSIONS", V1), field_manager="test")
+    gadget = "---\n{apiVersion: example.com/v2, kind: Gadget, metadata: {name: g}}\n"
+    text = GADGETS.replace("VERSIONS", f"{V1}, {V2}") + gadget
+    assert results([*apply_yaml(DynamicClientset(lagging), text, field_manager="test")]) == ["configured", "created"]
+    assert lagging.looks > 2
 
 
 def test_failed_object_is_named_and_prevents_no_other(clientset: DynamicClientset) -> None:
