@@ -23,6 +23,7 @@ from clientgo.manager.kinds import Kinds, is_view, shape_of
 from clientgo.manager.options import ByObject, CacheOptions
 from clientgo.manager.requesters import limit_of_wait
 from clientgo.meta.listwatch import ListerWatcher
+from clientgo.meta.names import object_name
 from clientgo.meta.objects import ApiObject, GroupVersionResource
 from clientgo.meta.scheme import api_of
 from clientgo.rest.limits import started_deadline
@@ -184,6 +185,13 @@ class Cache:
         if at_most is not None and cached.informer.size > at_most:
             return False
         return not self._is_limited or not namespace or cached.informer.distributor.has_synced_in(namespace)
+
+    def known(self, obj: T) -> T | None:
+        """Return the object of that kind and name if a synced cache has it; start no informer."""
+        cached: KindCache[T] | None = self._kind_caches.get(type(obj))
+        if cached is None or not cached.informer.has_synced:
+            return None
+        return cached.overlay.get_by_key(object_name(obj))
 
     def observers(self, resource: GroupVersionResource) -> tuple[KindCache[Any], ...]:
         """Return the caches of a resource that is written: one for each representation of its objects."""

@@ -327,11 +327,14 @@ class Client:
         """Server-side apply: set the fields in `obj`, or of its status, and own them; `owner` becomes its controller.
 
         Raises:
-            AlreadyOwnedError: it has another controller.
+            AlreadyOwnedError: `obj`, or the object that the cache already has under its name, has another controller.
             Conflict: another manager owns one of them and `force` is not set.
         """
         obj = _controlled(obj, owner)
         client = self._client_for(obj)
+        # An apply of the same field manager would replace the reference to another controller without a word.
+        if owner is not None and (stored := self._cache.known(obj)) is not None:
+            set_controller_reference(owner, stored)
         act = client.apply_status if status else client.apply
         return act(obj, field_manager=self._field_manager, force=force, dry_run=dry_run)
 

@@ -79,6 +79,9 @@ class CacheOptions:
     idle_timeout: float | None = None
 
     def __post_init__(self) -> None:
+        # Copies: later changes of the program's list and dict do not concern caches.
+        object.__setattr__(self, "namespaces", tuple(self.namespaces))
+        object.__setattr__(self, "by_object", dict(self.by_object))
         _check_selectors(self.label_selector, self.field_selector)
         _check_namespaces(self.namespaces, self.namespace_selector)
         if self.idle_timeout is not None and self.idle_timeout <= 0:

@@ -247,3 +247,11 @@ def test_writes_are_dropped_once_the_cache_has_caught_up_even_without_reads(watc
             manager.client.patch(created, {"spec": {"replicas": 2}})
         eventually(lambda: len(manager.cache.kind_cache(Foo).overlay) == 0)
         assert len(manager.cache.informer(Foo).distributor.listeners) == int(watched)
+
+
+def test_arguments_of_options_may_be_changed_later() -> None:
+    namespaces, by_object = ["ns"], {ConfigMap: ByObject()}
+    options = CacheOptions(namespaces=namespaces, by_object=by_object)  # type: ignore[arg-type]
+    namespaces.append("other")
+    by_object.clear()
+    assert options == CacheOptions(namespaces=("ns",), by_object={ConfigMap: ByObject()})

@@ -12,7 +12,7 @@ from clientgo.errors import BadRequest, Conflict, NotFound
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
-from clientgo.manager import Client, DirectClient, Manager
+from clientgo.manager import AlreadyOwnedError, Client, DirectClient, Manager
 from clientgo.meta import ObjectMeta, ObjectName, api_of, replace
 from clientgo.meta.applyconfiguration import ObjectMetaApplyConfiguration
 from clientgo.rest.client import RESTClient
@@ -65,6 +65,18 @@ def test_first_read_starts_an_informer_and_later_reads_need_no_request(
     assert requester.actions == []
     assert manager.client.list(ConfigMap) == []
     assert [action.verb for action in requester.actions if action.resource.resource == "configmaps"][:1] == ["list"]
+
+
+def test_object_of_another_controller_is_not_taken_over_by_an_apply(manager: Manager, requester: FakeRequester) -> None:
+    config = ConfigMap(metadata=ObjectMeta(name="c", namespace="ns"), data={"a": "b"})
+    first, second = (manager.client.get(Foo, ObjectName("ns", name)) for name in ("a", "b"))
+    manager.client.list(ConfigMap)
+    manager.client.apply(config, owner=first)
+    requester.clear_actions()
+    with pytest.raises(AlreadyOwnedError, match="ns/c is already controlled by Foo a"):
+        manager.client.apply(config, owner=second)
+    assert [action.verb for action in requester.actions if action.verb not in ("list", "watch")] == []
+    manager.client.apply(replace(config, data={}), owner=first)
 
 
 def test_object_still_exists_only_with_its_uid_and_until_it_is_deleted(

@@ -266,3 +266,14 @@ def test_negative_limit_of_a_reconciler_is_reported(keyword: str) -> None:
     cls: Any = type("Negative", (Persistent,), {}, **{keyword: -1})
     with pytest.raises(ConfigError, match=f"Negative: {keyword} must be at least 0, got -1"):
         cls.check()
+
+
+def test_lists_given_to_a_class_may_be_changed_later() -> None:
+    owned: list[type[Any]] = [ConfigMap]
+
+    class Owning(Reconciler[Foo], owns=owned):
+        def reconcile(self, foo: Foo) -> None:
+            """Do nothing."""
+
+    owned.append(Deployment)
+    assert Owning.declaration.owns == [ConfigMap]
