@@ -114,12 +114,12 @@ class Reconciler(Generic[T]):
     @classmethod
     @keywords_of(ReconcilerOptions)
     def __init_subclass__(cls, **keywords: Any) -> None:
-        given = {**keywords, "kind": _kind_of(cls)}
+        declared = {name: value for name, value in {**keywords, "kind": _kind_of(cls)}.items() if value is not None}
         # Copies: what the program does with its lists and dicts later does not change the class.
-        copies = {name: value.copy() if isinstance(value, list | dict) else value for name, value in given.items()}
-        cls.declaration = replace(
-            cls.declaration, **{name: value for name, value in copies.items() if value is not None}
-        )
+        copies: dict[str, Any] = {
+            name: value.copy() if isinstance(value, list | dict) else value for name, value in declared.items()
+        }
+        cls.declaration = replace(cls.declaration, **copies)
 
     def __init__(self, client: Client, recorder: EventRecorder | None = None, *, clock: Clock | None = None) -> None:
         self._kind = self.check()

@@ -47,8 +47,8 @@ def object_name(obj: ApiObject | Named) -> ObjectName:
     try:
         return obj.object_name  # type: ignore[union-attr]  # else Named
     except AttributeError as error:
-        shown = f"the class {obj.__name__}" if isinstance(obj, type) else f"a {type(obj).__name__}"
-        raise AttributeError(f"expected an API object, got {shown}") from error
+        name = f"the class {obj.__name__}" if isinstance(obj, type) else f"a {type(obj).__name__}"
+        raise AttributeError(f"expected an API object, got {name}") from error
 
 
 _tuple = tuple.__new__

@@ -52,8 +52,8 @@ def test_list_of_the_newest_state_is_read_from_a_stream() -> None:
 def test_list_with_a_timeout_is_received_at_once_within_it() -> None:
     transport = FakeTransport(reply(encode_value(PAGE)))
     foos = clientset_over(transport).samplecontroller_v1alpha1.foos("ns")
-    parts = list(foos.list_parts(ListOptions(timeout_seconds=7)))
-    assert [foo.metadata.name for part in parts for foo in part.items] == ["a"]
+    (page,) = foos.list_parts(ListOptions(timeout_seconds=7))
+    assert [foo.metadata.name for foo in page.items] == ["a"]
     (sent,) = transport.sent
     assert not sent.streamed
     assert "timeout=7s" in sent.target

@@ -138,7 +138,7 @@ ABSENT = object()
 
 
 @pytest.mark.parametrize(
-    ("place", "before", "value", "after"),
+    ("path", "before", "value", "after"),
     [
         pytest.param("Full.closedList", [{"a": "x"}], (), [], id="required list"),
         pytest.param("Full.map", {"a": "x"}, {}, {}, id="required map"),
@@ -153,8 +153,8 @@ ABSENT = object()
         pytest.param("Chest.anything", [], None, ABSENT, id="empty free-form content"),
     ],
 )
-def test_field_is_emptied(kinds: Any, place: str, before: Any, value: Any, after: Any) -> None:
-    kind, field = place.split(".")
+def test_field_is_emptied(kinds: Any, path: str, before: Any, value: Any, after: Any) -> None:
+    kind, field = path.split(".")
     cls = getattr(kinds, kind)
     client = FakeClient(cls(metadata=ObjectMeta(name="other")))
     client.fake.tracker.add(stored(kind, spec={} if before is ABSENT else {field: before}))

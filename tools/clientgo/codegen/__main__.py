@@ -23,8 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Modules are imported from the current folder, which is not in the path of an installed script.
     """
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)
+    if (folder := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, folder)
     words = sys.argv[1:] if arguments is None else arguments
     config = options_parser().parse(words).config
     try:
