@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from clientgo.cli.certificates import FOLDER as CERTIFICATES
 from clientgo.cli.names import CommandError
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
+from clientgo.serving.certificates import CERTIFICATE
 from clientgo_olm.objects import Object, at, group_of, is_certificate, mapping, mappings, name_of, of_kind, text
 
 MANIFESTS = "config/manifests"
@@ -102,8 +104,10 @@ def render(root: Path, kubectl: str, folder: str = MANIFESTS) -> Rendered:
     """Render a kustomization with kubectl.
 
     Raises:
-        CommandError: kubectl is missing or fails, or its output is not YAML.
+        CommandError: kubectl is missing or fails, its output is not YAML, or the webhooks' certificate is missing.
     """
+    if (root / CERTIFICATES).is_dir() and not (root / CERTIFICATES / CERTIFICATE).is_file():
+        raise CommandError(f"{CERTIFICATES} has no certificate of the webhooks: run clientgo certificates")
     command = [kubectl, "kustomize", folder]
     try:
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)  # nosec B603  # as asked

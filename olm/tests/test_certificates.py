@@ -39,3 +39,12 @@ def test_chart_would_contain_the_key_and_is_rejected(project: Path, capsys: pyte
         "it needs cert-manager, which clientgo upgrade --certificates=cert-manager selects" in capsys.readouterr().err
     )
     assert not (project / "dist/chart").exists()
+
+
+@pytest.mark.parametrize("command", [("chart", "--image", "foo"), ("bundle", "--image", "foo")], ids=lambda it: it[0])
+def test_missing_certificate_is_named_with_the_command_that_makes_it(
+    project: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    assert clientgo(project, *command, "--version", "0.2.0") == 1
+    expected = "config/certificates has no certificate of the webhooks: run clientgo certificates\n"
+    assert capsys.readouterr().err.endswith(expected)

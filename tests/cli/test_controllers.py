@@ -159,6 +159,7 @@ def test_definition_is_copied_without_conversion_and_status(tmp_path: Path, form
         ((*FROM_CRD[:-1], "nowhere.yaml"), "--from-crd nowhere.yaml: cannot read the file"),
         ((*FROM_CRD[:-1], "PROJECT"), "--from-crd PROJECT:1: no CustomResourceDefinition"),
         ((*FROM_CRD, "--version", "v2"), "it has credentials.example.net/v1, Kind=Credential"),
+        ((*FROM_CRD, "--version", ""), "--from-crd needs --group, --version and --kind: "),
         ((*FROM_CRD, "--resource"), "--from-crd generates the types of a third-party kind: omit --resource"),
     ],
 )

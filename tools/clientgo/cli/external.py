@@ -47,7 +47,10 @@ def read_definition(project: Project, file: Path, group: str, version: str, kind
         if (foreign.api.group, foreign.api.version, foreign.api.kind) == (group, version, kind)
     ]
     if not matching:
-        raise CommandError(f"{kind} of {group}/{version} not found in {file}: it has {', '.join(sorted(kinds))}")
+        contents = ", ".join(sorted(kinds))
+        if not (group and version and kind):
+            raise CommandError(f"--from-crd needs --group, --version and --kind: {file} has {contents}")
+        raise CommandError(f"{kind} of {group}/{version} not found in {file}: it has {contents}")
     resource = project.find(group, version, kind) or _new(project, matching[0])
     return ExternalKind(resource, _text(file, group, kind))
 
