@@ -124,3 +124,15 @@ def test_environment_can_be_stopped_before_its_start_and_twice() -> None:
     environment.start()
     environment.stop()
     environment.stop()
+
+
+def test_second_start_is_an_error_and_leaves_the_first_server() -> None:
+    environment = Environment(server=BundledServer())
+    for _ in range(2):
+        config = environment.start()
+        with pytest.raises(RuntimeError, match="the environment has been started: stop it before starting it again"):
+            environment.start()
+        assert ask(config, "/readyz") == b"ok"
+        environment.stop()
+        with pytest.raises(ConnectionFailed):
+            ask(config, "/readyz")

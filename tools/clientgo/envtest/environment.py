@@ -51,6 +51,7 @@ class Environment:
         self._options = server_from() if server is None else server
         self._plane = _processes(self._options, clock) if isinstance(self._options, ControlPlane) else None
         self._config: Config | None = None
+        self._is_started = False
         self.clock = clock
         """Clock of the bundled server, for the managers of a test."""
         self._written: Path | None = None
@@ -105,7 +106,11 @@ class Environment:
             ApiError: the server rejects a CRD.
             OSError: the port is in use, or the kubeconfig cannot be written.
             Exception: the data directory cannot be used, or is in use (`DataUnusable` of the bundled server).
+            RuntimeError: it has been started.
         """
+        if self._is_started:
+            raise RuntimeError("the environment has been started: stop it before starting it again")
+        self._is_started = True
         try:
             config = self._connect()
             self._config = config
@@ -144,6 +149,7 @@ class Environment:
         """
         server, self.server = self.server, None
         written, self._written = self._written, None
+        self._is_started = False
         try:
             self._restore()
         finally:
