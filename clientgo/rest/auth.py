@@ -15,7 +15,7 @@ from clientgo.log import get_logger, register_secret
 from clientgo.rest.auth_plugins import REREAD_SECONDS, Credential, DelegatedSource, one_line
 from clientgo.rest.bounds import read_file
 from clientgo.rest.config import ClientCertificate, Config
-from clientgo.rest.limits import wait_for
+from clientgo.rest.limits import current_request, wait_for
 from clientgo.stop.lifecycle import Detached, Group
 
 log = get_logger(__name__)
@@ -196,10 +196,16 @@ class Renewing(Credentials):
             if self._fetching is not fetching:  # it has ended
                 return
             self._waiting -= 1
-            if self._waiting:
-                return
-            self._fetching = None
-        fetching.cancel()
+        # A request that ran out of time leaves the fetch to the next one: a plugin may take longer than each of them.
+        current_request().at_stop(self, self._cancel_unused)
+
+    def _cancel_unused(self) -> None:
+        with self._lock:
+            fetching = None if self._waiting else self._fetching
+            if fetching is not None:
+                self._fetching = None
+        if fetching is not None:
+            fetching.cancel()
 
     def _is_old(self, current: Credential) -> bool:
         expires = current.expires

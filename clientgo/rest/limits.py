@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConnectionFailed
 from clientgo.stop.lifecycle import Detached
-from clientgo.stop.stopping import GRACE, INTERRUPTED, NOT_SENT, Scopes
+from clientgo.stop.stopping import GRACE, INTERRUPTED, NOT_SENT, Scopes, TaskScope
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -153,6 +153,15 @@ class InFlightRequest(Deadline):
             self.aborted = True
             if self._abort is not None:
                 self._abort()
+
+    def at_stop(self, owner: object, callback: Callable[[], object]) -> None:
+        """Have the callback called at the stop of the program or of the thread, which may have happened; not before.
+
+        A time limit or a cancelled task ends only the request.
+        """
+        for scope in self._scopes:
+            if not isinstance(scope, TaskScope):
+                scope.add(owner, callback)
 
     def stop_event(self) -> threading.Event:
         """Return an event for a wait, set once one of the stop events is."""

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.rest.auth import Renewing, TokenFile, credentials_for
 from clientgo.rest.auth_plugins import Credential
 from clientgo.rest.config import Config, Delegated
+from clientgo.rest.limits import InFlightRequest
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 
@@ -202,6 +204,32 @@ class WatchedClock(FakeClock):
     def time(self) -> float:
         self.looks.put("look")
         return super().time()
+
+
+class Slow:
+    """Source that returns its credential once it may."""
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+        self.asked = 0
+
+    def fetch(self) -> Credential:
+        self.asked += 1
+        self.release.wait(20)
+        return Credential("Bearer slow")
+
+
+def test_plugin_that_takes_longer_than_a_request_serves_the_next_one() -> None:
+    source = Slow()
+    credentials = Renewing(source)
+    for _ in range(2):
+        with InFlightRequest(0.01, SYSTEM_CLOCK) as request:
+            request.start()
+            with pytest.raises(ConnectionFailed, match="the credential was not fetched in time"):
+                credentials.authorization()
+    source.release.set()
+    assert credentials.authorization() == "Bearer slow"
+    assert source.asked == 1
 
 
 def test_failure_of_a_plugin_is_raised_in_every_thread_that_waited_for_it() -> None:

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from clientgo.errors import ConfigError, ConnectionFailed, ServiceUnavailable, TooManyRequests
@@ -19,7 +20,7 @@ from clientgo.rest.connections.pool import PoolTransport
 from clientgo.rest.request import Request
 from clientgo.rest.transport import HTTPReply
 from clientgo.stop.lifecycle import Group
-from clientgo.stop.stopping import scope_of
+from clientgo.stop.stopping import StopEvent, scope_of
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, reply, timed_out
@@ -149,6 +150,21 @@ def test_stop_ends_a_hanging_credential_plugin_and_its_children(tmp_path: Path, 
     waiting.start(report_start, name="waiting")
     error = outcome_of(lambda: connect().do(LIST), stop, started)
     assert (str(error), error.stopping) == ("stopping: request not sent", True)
+    eventually(lambda: not _is_running(int(pid.read_text())))
+
+
+@pytest.mark.e2e
+def test_stop_ends_a_plugin_that_its_request_has_left(tmp_path: Path) -> None:
+    script, pid, stop = tmp_path / "plugin", tmp_path / "pid", StopEvent()
+    script.write_text(f"#!/bin/sh\necho $$ > {pid}.new; mv {pid}.new {pid}; sleep 600\n")
+    script.chmod(0o700)
+    plugin = Delegated(exec={"apiVersion": "client.authentication.k8s.io/v1", "command": str(script)})
+    client = RESTClient(Config("http://api.example", delegated=plugin), stop=stop, environ={})
+    with pytest.raises(ConnectionFailed, match="not fetched in time"):
+        client.do(msgspec.structs.replace(LIST, timeout=0.1))
+    eventually(pid.exists)
+    assert _is_running(int(pid.read_text()))
+    stop.set()
     eventually(lambda: not _is_running(int(pid.read_text())))
 
 
