@@ -111,24 +111,21 @@ class AsyncClient:
 
     async def get(self, cls: type[A], name: ObjectName) -> A:
         """Return the object of that name, as `Client.get`."""
-        if not self.has_cached(cls, name.namespace):
-            return await self._get(cls, name)
-        await asyncio.sleep(0)  # other tasks have a turn, and a cancelled one ends
-        return self.client.get(cls, name)
+        # Other tasks have a turn, and a cancelled one ends; before the look at the cache, which they may stop.
+        await asyncio.sleep(0)
+        return self.client.get(cls, name) if self.has_cached(cls, name.namespace) else await self._get(cls, name)
 
     async def find(self, cls: type[A], name: ObjectName) -> A | None:
         """Return the object of that name, or None, as `Client.find`."""
-        if not self.has_cached(cls, name.namespace):
-            return await self._find(cls, name)
         await asyncio.sleep(0)
-        return self.client.find(cls, name)
+        return self.client.find(cls, name) if self.has_cached(cls, name.namespace) else await self._find(cls, name)
 
     async def list(self, cls: type[A], *, namespace: str = "", **selection: Any) -> List[A]:
         """Return the objects that match, as `Client.list`."""
-        if not self.has_cached(cls, namespace, at_most=LISTED_AT_ONCE):
-            return await self._list(cls, namespace=namespace, **selection)
         await asyncio.sleep(0)
-        return self.client.list(cls, namespace=namespace, **selection)
+        if self.has_cached(cls, namespace, at_most=LISTED_AT_ONCE):
+            return self.client.list(cls, namespace=namespace, **selection)
+        return await self._list(cls, namespace=namespace, **selection)
 
     def writing(
         self, *, field_manager: str | None = None, field_validation: FieldValidation | None = None

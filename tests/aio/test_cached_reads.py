@@ -1,7 +1,8 @@
 """Cached reads of an `AsyncClient`: in the event loop's thread, unless they may wait or take long."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
 
 import pytest
 
@@ -48,6 +49,27 @@ def test_read_that_may_wait_needs_a_thread(manager: Manager) -> None:
         for read in (client.get(Foo, A), client.find(Foo, A), client.list(Foo)):
             with pytest.raises(RuntimeError, match="shutdown"):
                 await read
+
+    asyncio.run(program())
+
+
+@pytest.mark.parametrize(
+    "read",
+    [lambda client: client.get(Foo, A), lambda client: client.find(Foo, A), lambda client: client.list(Foo)],
+    ids=["get", "find", "list"],
+)
+def test_cache_that_another_task_stops_meanwhile_is_not_waited_for_in_the_event_loop(
+    manager: Manager, read: Callable[[AsyncClient], Coroutine[Any, Any, object]]
+) -> None:
+    async def program() -> None:
+        client = AsyncClient(manager.client)
+        await client.get(Foo, A)
+        await without_threads()
+        reading = asyncio.create_task(read(client))
+        await asyncio.sleep(0)
+        assert manager.cache.remove(Foo)
+        with pytest.raises(RuntimeError, match="shutdown"):
+            await reading
 
     asyncio.run(program())
 
