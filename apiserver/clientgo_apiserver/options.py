@@ -77,6 +77,6 @@ class BundledOptions(CommonOptions):
         "interval between bookmarks of a watch (default: %(default)s)",
         group=_LISTENER,
         metavar="SECONDS",
-        type=flags.seconds,
+        type=flags.interval,
     )
     enable_faults: bool = flag(False, "serve fault injection at /faults", group=_LISTENER)

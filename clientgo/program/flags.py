@@ -91,6 +91,14 @@ def seconds(text: str) -> float:
     return number
 
 
+def interval(text: str) -> float:
+    """Parse a duration above 0, in seconds."""
+    number = seconds(text)
+    if not number:
+        raise ArgumentTypeError(f"invalid duration {text!r}: must be above 0")
+    return number
+
+
 def port(text: str) -> int:
     """Parse a TCP port; 0 is any free one."""
     number = integer(text)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.program.flags import Address, address, amount, natural, parse_bool, port, positive, seconds
+from clientgo.program.flags import Address, address, amount, interval, natural, parse_bool, port, positive, seconds
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,7 @@ def test_address_has_host_and_port(text: str, expected: Address | None) -> None:
         (amount, "nan", "invalid number nan: must be finite and at least 0"),
         (amount, "inf", "invalid number inf: must be finite and at least 0"),
         (seconds, "-1", "invalid number -1: must be finite and at least 0"),
+        (interval, "0s", "invalid duration '0s': must be above 0"),
         (seconds, "-1s", "invalid duration '-1s': must be at least 0"),
         (seconds, "1s!", "invalid duration '1s!': expected a number with a unit, such as 15s, 1m30s or 500ms"),
         (seconds, "", "invalid duration ''"),
