@@ -75,7 +75,8 @@ class ControllerOptions:
 
     def check(self) -> None:
         """Raise ConfigError if a value is out of range or of the wrong type."""
-        for name, least in (("workers", 1), ("reconciliation_timeout", 0), ("retries", 0)):
+        minima = {"workers": 1, "reconciliation_timeout": 0, "cache_sync_timeout": 0, "retries": 0}
+        for name, least in minima.items():
             check_least(name, getattr(self, name), least)
         check_list("expected", self.expected)
 

@@ -162,6 +162,12 @@ class Options(ClusterOptions):
     flags: Mapping[str, object] = field(default_factory=dict)
     graceful_shutdown_timeout: float = 30.0
 
+    def __post_init__(self) -> None:
+        super(Options, self).__post_init__()  # the plain form needs a class that slots=True has replaced
+        # Here, because controllers check only their own number.
+        if self.workers is not None and self.workers < 1:
+            raise ConfigError(f"workers must be at least 1, got {self.workers!r}")
+
     @property
     def grace(self) -> float | None:
         """Seconds that the shutdown may take; None for no limit."""

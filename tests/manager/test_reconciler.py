@@ -194,6 +194,8 @@ def test_workers_of_the_manager_s_options_override_those_of_controllers() -> Non
     manager = manager_of(fake(), workers=7)
     assert manager.add_reconciler(Base).options.workers == 7
     manager.close()
+    with pytest.raises(ConfigError, match="workers must be at least 1, got 0"):
+        manager_of(fake(), workers=0)
 
 
 def text_of(config: ConfigMap) -> list[str]:
