@@ -21,7 +21,7 @@ from clientgo.log import get_logger
 from clientgo.manager.cluster import Cluster
 from clientgo.manager.controllers import Controller, release_name
 from clientgo.manager.options import ClusterOptions, Options
-from clientgo.manager.reconciler import Reconciler
+from clientgo.manager.reconciler import Reconciler, new_reconciler
 from clientgo.manager.runnables import CACHES, LEADER, ORDER, Runnable, RunnableGroup, function_of, stage_of
 from clientgo.manager.sources import Channel
 from clientgo.meta.scheme import Scheme
@@ -129,10 +129,11 @@ class Manager:
         """Run a reconciler, or one of this class with the manager's client and recorder; return its controller.
 
         Raises:
-            ConfigError: it declares no kind, cannot be called with an object, or its name is in use.
+            ConfigError: it declares no kind, needs other arguments, cannot be called with an object, or its name is
+                in use.
         """
         if isinstance(reconciler, type):
-            reconciler = reconciler(self.client, self.recorder)
+            reconciler = new_reconciler(reconciler, self.client, self.recorder)
         return reconciler.setup_with_manager(self)
 
     def add_controller(self, controller: Controller) -> None:

@@ -12,6 +12,7 @@
 controller that needs the names of deleted objects implements `RequestReconciler`.
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -96,6 +97,9 @@ class ControllerDeclaration(ReconcilerOptions):
         return {kind for kind in (self.kind, *self.owns, *self.watches) if kind is not None}
 
 
+_KEYWORDS = frozenset(option.name for option in fields(ReconcilerOptions))
+
+
 class Reconciler(Generic[T]):
     """Makes the cluster match the specs of the objects of one kind, which `Reconciler[Kind]` names.
 
@@ -114,6 +118,9 @@ class Reconciler(Generic[T]):
     @classmethod
     @keywords_of(ReconcilerOptions)
     def __init_subclass__(cls, **keywords: Any) -> None:
+        if unknown := [name for name in keywords if name not in _KEYWORDS]:
+            expected = ", ".join(sorted(_KEYWORDS))
+            raise TypeError(f"{cls.__qualname__}: unknown class keyword {unknown[0]!r}: expected one of {expected}")
         declared = {name: value for name, value in {**keywords, "kind": _kind_of(cls)}.items() if value is not None}
         # Copies: what the program does with its lists and dicts later does not change the class.
         copies: dict[str, Any] = {
@@ -122,7 +129,7 @@ class Reconciler(Generic[T]):
         cls.declaration = replace(cls.declaration, **copies)
 
     def __init__(self, client: Client, recorder: EventRecorder | None = None, *, clock: Clock | None = None) -> None:
-        self._kind = self.check()
+        self.__kind = check_reconciler(type(self))
         if recorder is not None and not callable(getattr(recorder, "event", None)):
             name = type(self).__name__
             raise ConfigError(f"invalid {name}: expected {name}(client, recorder), in this order, got {recorder!r}")
@@ -131,7 +138,7 @@ class Reconciler(Generic[T]):
         self.client = client
         self.recorder: EventRecorder = recorder if recorder is not None else FakeRecorder()
         finalizer = self.declaration.finalizer
-        self._finalizer = Finalizer(client, finalizer) if finalizer else None
+        self.__finalizer = Finalizer(client, finalizer) if finalizer else None
         for indexed, functions in self.declaration.indexes.items():
             for path, values in functions.items():
                 client.add_index(indexed, path, values)
@@ -165,10 +172,10 @@ class Reconciler(Generic[T]):
 
     def reconcile_request(self, request: ObjectName) -> Result | None:
         """Reconcile the object of that name, if it exists."""
-        obj: T | None = self.client.find(self._kind, request)
+        obj: T | None = self.client.find(self.__kind, request)
         if obj is None:
             return None
-        finalizer = self._finalizer
+        finalizer = self.__finalizer
         if obj.metadata.deletion_timestamp is None:
             return finished_in_time(self.reconcile(finalizer.ensure(obj) if finalizer else obj))
         if finalizer is None or not finalizer.is_on(obj):
@@ -188,45 +195,59 @@ class Reconciler(Generic[T]):
         declared = self.declaration
         if self.clock is SYSTEM_CLOCK:
             self.clock = manager.clock
-        builder = ControllerBuilder(manager).for_(self._kind, *declared.predicates)
+        builder = ControllerBuilder(manager).for_(self.__kind, *declared.predicates)
         for cls in declared.owns:
             builder.owns(cls)
         for cls, to_requests in declared.watches.items():
             builder.watches(cls, to_requests)
         if declared.name:
             builder.named(declared.name)
-        builder.with_options(**declared.of_controller(self._report))
+        builder.with_options(**declared.of_controller(self.__report))
         self.setup(builder)
         return builder.complete(self.reconcile_request)
 
-    def _report(self, request: ObjectName, error: BaseException) -> None:
-        obj: T | None = self.client.find(self._kind, request)
+    def __report(self, request: ObjectName, error: BaseException) -> None:
+        obj: T | None = self.client.find(self.__kind, request)
         if obj is not None:
             finished(self.gave_up(obj, error))
 
-    @classmethod
-    def check(cls) -> type[Any]:
-        """Return the kind; raise ConfigError if the class is not a usable reconciler."""
-        name, kind, finalizer = cls.__qualname__, cls.declaration.kind, cls.declaration.finalizer
-        if kind is None:
-            raise ConfigError(f"{name} has no kind: write class {name}(Reconciler[Kind])")
-        try:
-            api_of(kind)
-            check_class(kind)
-            if finalizer:
-                check_finalizer(finalizer, kind)
-        except (TypeError, ValueError) as error:
-            raise ConfigError(f"{name}: {error}") from None
-        try:
-            cls.declaration.check()
-        except ConfigError as error:
-            raise ConfigError(f"{name}: {error}") from None
-        argument = kind.__name__.lower()
-        if cls.reconcile is not Reconciler.reconcile:
-            check_signature(cls.reconcile, "self", argument, coroutine=True)
-        elif cls.reconcile_request is Reconciler.reconcile_request:
-            raise ConfigError(f"{name} has no method reconcile(self, {argument})")
-        return kind
+
+def check_reconciler(cls: type[Reconciler[Any]]) -> type[Any]:
+    """Return the kind of a reconciler class; raise ConfigError if the class is not usable.
+
+    It is no method, because a subclass may define its own `check`.
+    """
+    name, kind, finalizer = cls.__qualname__, cls.declaration.kind, cls.declaration.finalizer
+    if kind is None:
+        raise ConfigError(f"{name} has no kind: write class {name}(Reconciler[Kind])")
+    try:
+        api_of(kind)
+        check_class(kind)
+        if finalizer:
+            check_finalizer(finalizer, kind)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"{name}: {error}") from None
+    try:
+        cls.declaration.check()
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
+    argument = kind.__name__.lower()
+    if cls.reconcile is not Reconciler.reconcile:
+        check_signature(cls.reconcile, "self", argument, coroutine=True)
+    elif cls.reconcile_request is Reconciler.reconcile_request:
+        raise ConfigError(f"{name} has no method reconcile(self, {argument})")
+    return kind
+
+
+def new_reconciler(cls: type[Reconciler[Any]], client: Client, recorder: EventRecorder) -> Reconciler[Any]:
+    """Return a reconciler of a class without arguments of its own; raise ConfigError if it needs further ones."""
+    try:
+        inspect.signature(cls).bind(client, recorder)
+    except TypeError as error:
+        name = cls.__qualname__
+        remedy = f"add an object: manager.add_reconciler({name}(manager.client, manager.recorder, ...))"
+        raise ConfigError(f"{name}(client, recorder) is not possible: {error}: {remedy}") from None
+    return cls(client, recorder)
 
 
 def _check_indexes(declared: object) -> None:

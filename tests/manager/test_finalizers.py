@@ -21,6 +21,7 @@ from clientgo.manager import (
     with_finalizer,
     without_finalizer,
 )
+from clientgo.manager.reconciler import check_reconciler
 from clientgo.meta import replace
 from clientgo.testing.actions import Action
 from clientgo.testing.fake import FakeRequester
@@ -247,9 +248,9 @@ def test_finalizer_without_a_domain_is_accepted_on_own_kinds_only() -> None:
         def reconcile(self, obj: ConfigMap) -> None:
             """Do nothing."""
 
-    assert Replacing.check() is Foo
+    assert check_reconciler(Replacing) is Foo
     with pytest.raises(ConfigError, match=r"invalid finalizer 'bucket': expected a domain and a word"):
-        Blocking.check()
+        check_reconciler(Blocking)
 
 
 def test_finalizer_is_registered_once() -> None:

@@ -10,10 +10,11 @@ from clientgo.backoff import Backoff
 from clientgo.errors import ConfigError
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.manager import Reconciler, Result
+from clientgo.manager import Client, Reconciler, Result
 from clientgo.manager.predicates import GenerationChanged, LabelSelectorPredicate
+from clientgo.manager.reconciler import check_reconciler
 from clientgo.meta import ObjectMeta, ObjectName, api_type, controller_of, meta_for, replace
-from clientgo.record import FakeRecorder
+from clientgo.record import EventRecorder, FakeRecorder
 from clientgo.testing.client import FakeClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
@@ -267,7 +268,7 @@ def test_moment_of_the_next_reconciliation_is_of_the_reconciler_s_clock() -> Non
 def test_negative_limit_of_a_reconciler_is_reported(keyword: str) -> None:
     cls: Any = type("Negative", (Persistent,), {}, **{keyword: -1})
     with pytest.raises(ConfigError, match=f"Negative: {keyword} must be at least 0, got -1"):
-        cls.check()
+        check_reconciler(cls)
 
 
 def test_lists_given_to_a_class_may_be_changed_later() -> None:
@@ -279,3 +280,31 @@ def test_lists_given_to_a_class_may_be_changed_later() -> None:
 
     owned.append(Deployment)
     assert Owning.declaration.owns == [ConfigMap]
+
+
+def test_unknown_class_keyword_is_an_error_that_lists_the_keywords() -> None:
+    with pytest.raises(TypeError, match=r"Derived: unknown class keyword 'own': expected one of .*, owns, "):
+        type("Derived", (Base,), {}, own=[ConfigMap])
+
+
+class Checking(Base):
+    def __init__(self, client: Client, recorder: EventRecorder, url: str) -> None:
+        super().__init__(client, recorder)
+        self._kind, self._finalizer, self._report = url, url, url
+
+    def check(self, foo: Foo) -> bool:
+        return foo.metadata.name == self._kind
+
+    def reconcile(self, foo: Foo) -> Result | None:
+        return super().reconcile(foo) if self.check(foo) else None
+
+
+def test_reconciler_may_have_a_check_and_private_attributes_of_its_own() -> None:
+    client = FakeClient(new_foo("a"))
+    Checking(client, FakeRecorder(), "a").reconcile_request(NAME)
+    assert client.get(ConfigMap, NAME).data == {"of": "a-deployment"}
+
+
+def test_class_that_needs_further_arguments_is_an_error_with_the_remedy() -> None:
+    with pytest.raises(ConfigError, match=r"'url'.*: add an object: .*Checking\(manager.client, manager.recorder, ...\)"):
+        manager_of(fake()).add_reconciler(Checking)

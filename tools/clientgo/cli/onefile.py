@@ -22,6 +22,7 @@ from clientgo.codegen.inputs.apitypes import imported, read_modules, with_storag
 from clientgo.codegen.problems import Problems
 from clientgo.manager import ClusterOptions, ManagerFlags, Reconciler, stop_on_signals
 from clientgo.manager.program import run_manager
+from clientgo.manager.reconciler import check_reconciler
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.scheme import api_of
 from clientgo.meta.yamlio import to_yaml
@@ -64,7 +65,7 @@ def run_file(path: Path, arguments: Sequence[str]) -> int:
     def start() -> None:
         stop = stop_on_signals()
         for reconciler in classes:
-            reconciler.check()
+            check_reconciler(reconciler)
         if not flags.embedded:
             run_manager(classes, flags, flags.config("run without a cluster: --embedded"), options, stop)
             return
