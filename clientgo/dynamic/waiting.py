@@ -104,6 +104,8 @@ def wait_for(
     for obj in objects:
         if isinstance(obj, str):
             raise TypeError(f"expected an object, got {obj!r}: give a condition by name, condition={obj!r}")
+        if callable(obj):
+            raise TypeError(f"expected an object, got {obj!r}: give a function by name, condition=function")
     requester = target.requester if isinstance(target, BaseClientset) else target
     reads_once = timeout is not None and timeout <= 0
     deadline = started_deadline(None if reads_once else timeout, clock)

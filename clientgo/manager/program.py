@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
 from clientgo.coordination import leader_election_options
+from clientgo.manager.controllers import check_signature
 from clientgo.manager.manager import Manager
 from clientgo.manager.options import ClusterOptions, Options
 from clientgo.manager.reconciler import Reconciler
@@ -93,6 +94,7 @@ def run(
 ) -> NoReturn:
     """Run reconcilers as a program until SIGINT or SIGTERM, and exit with its exit code. For the main thread.
 
+    A setup is a class, or a function of the manager and the flags, which adds further parts: `add(manager, flags)`.
     `name` identifies the program in the cluster, as field manager and as name of its Lease, and must not change between
     releases; the default is the name of the script. `options` are those of the cluster. `flags` have the defaults of
     the flags, and may be of a subclass with further flags; `hint` tells how to get a cluster if none is configured;
@@ -129,6 +131,7 @@ def run_manager(
             if isinstance(part, type):
                 manager.add_reconciler(part)
             else:
+                check_signature(part, "manager", "flags")
                 part(manager, flags)
         if wait_until_ready(config.host, required_resources(manager), stop):
             manager.run(stop)

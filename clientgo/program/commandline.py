@@ -32,12 +32,12 @@ def flag(default: T, help_text: str, *names: str, group: str, variable: str = ""
     """Declare a flag as a field of a dataclass: its default and the settings of argparse's `add_argument`.
 
     The names default to the field's, with hyphens. A boolean default makes it a switch: `--on`, `--on=false` as in Go,
-    or `--no-on` as in Python. A tuple makes it a repeatable flag, a number one that takes a number. The environment
-    variable `variable`, if it is set, overrides the default: its text is read as the flag's, several values of a
-    repeatable flag are comma-separated. `%(default)s` in the help text is the default, also that of an instance which
-    is given to the parser.
+    or `--no-on` as in Python. A tuple, other than a named one, makes it a repeatable flag, a number one that takes a
+    number. The environment variable `variable`, if it is set, overrides the default: its text is read as the flag's,
+    several values of a repeatable flag are comma-separated. `%(default)s` in the help text is the default, also that of
+    an instance which is given to the parser.
     """
-    if isinstance(default, tuple):
+    if type(default) is tuple:
         settings = {"action": "append", **settings}
     elif settings.keys().isdisjoint(("action", "type")):
         settings = {**_SETTINGS.get(type(default), {}), **settings}
@@ -102,7 +102,7 @@ class FlagParser(Generic[D]):
         for option in _flags_of(self._defaults):
             if option.name not in values:
                 values[option.name] = self._default(option)
-            if isinstance(option.default, tuple):
+            if type(option.default) is tuple:
                 values[option.name] = tuple(dict.fromkeys(values[option.name]))
         unchanged = {option.name: getattr(self._defaults, option.name) for option in fields(self._defaults)}
         return type(self._defaults)(**{**unchanged, **values})
@@ -115,7 +115,7 @@ class FlagParser(Generic[D]):
             return getattr(self._defaults, option.name)
         action = self._actions[option.name]
         try:
-            if isinstance(option.default, tuple):
+            if type(option.default) is tuple:
                 return [self._value(action, part.strip()) for part in text.split(",")]
             return self._value(action, text)
         except argparse.ArgumentError as error:

@@ -163,6 +163,8 @@ def test_kind_without_a_rollout_is_a_clear_error() -> None:
         wait_for(requester, Blind(ObjectMeta(name="a", namespace="ns")), condition="rolled out", timeout=0)
     with pytest.raises(TypeError, match="give a condition by name, condition='rolled out'"):
         wait_for(requester, "rolled out")  # type: ignore[type-var]
+    with pytest.raises(TypeError, match="give a function by name, condition=function"):
+        wait_for(requester, lambda obj: True)  # type: ignore[type-var]
 
 
 READY = {"conditions": [{"type": "Ready", "status": "True"}]}

@@ -2,7 +2,11 @@
 
 import threading
 from dataclasses import replace
+from typing import Any
 
+import pytest
+
+from clientgo.errors import ConfigError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import CacheOptions, ClusterOptions, LeaderElectionOptions, Manager, ManagerFlags, Reconciler
 from clientgo.manager.program import required_resources, run_manager
@@ -65,3 +69,12 @@ def test_function_adds_parts_to_the_manager_and_nothing_runs_once_stopped() -> N
     other = manager_of(fake())
     other.add_reconciler(Owning)  # the name of the controller is free again
     other.close()
+
+
+def test_function_with_other_arguments_is_an_error_that_names_them() -> None:
+    def add(manager: Manager) -> None:
+        """Add nothing."""
+
+    setups: list[Any] = [add]
+    with pytest.raises(ConfigError, match=r"add must have the arguments \(manager, flags\)"):
+        run_manager(setups, ManagerFlags(), Config("http://127.0.0.1:1"), ClusterOptions(name="it"), threading.Event())

@@ -306,5 +306,5 @@ def test_reconciler_may_have_a_check_and_private_attributes_of_its_own() -> None
 
 
 def test_class_that_needs_further_arguments_is_an_error_with_the_remedy() -> None:
-    with pytest.raises(ConfigError, match=r"'url'.*: add an object: .*Checking\(manager.client, manager.recorder, ...\)"):
+    with pytest.raises(ConfigError, match=r"'url': add an object: .*Checking\(manager.client, manager.rec"):
         manager_of(fake()).add_reconciler(Checking)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from clientgo.meta.names import ObjectName
 from clientgo.program.commandline import ClientFlags, FlagParser, ServingFlags, ShardingFlags, flag, flag_values
 from clientgo.program.flags import Address, natural, positive, seconds
 
@@ -163,6 +164,18 @@ def test_invalid_variable_exits_with_its_name_unless_the_flag_is_set(
 def test_values_of_a_repeated_flag_are_a_tuple_without_duplicates() -> None:
     assert PARSER.parse(["--namespace", "a", "--namespace=b", "--namespace", "a"]).namespaces == ("a", "b")
     assert PARSER.parse([]).namespaces == ()
+
+
+@dataclass(frozen=True)
+class Named:
+    name: ObjectName = flag(ObjectName("ns", "a"), "ConfigMap", group="g", type=ObjectName.parse, variable="NAME")
+
+
+def test_named_tuple_is_the_value_of_one_flag() -> None:
+    parser = FlagParser(Named, prog="it", description="", environ={"NAME": "ns/b"})
+    assert parser.parse([]).name == ObjectName("ns", "b")
+    assert parser.parse(["--name=ns/c"]).name == ObjectName("ns", "c")
+    assert FlagParser(Named, prog="it", description="", environ={}).parse([]).name.namespace == "ns"
 
 
 def test_help_lists_each_group_once(capsys: pytest.CaptureFixture[str]) -> None:
