@@ -2,7 +2,8 @@
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import pytest
 
 from clientgo.cli.arguments import parse
-from clientgo.cli.onefile import reconcilers
+from clientgo.cli.names import CommandError
+from clientgo.cli.onefile import FileProgram, load_file, program_of, reconcilers
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Reconciler
+from clientgo.program.commandline import FlagParser
 from tests.cli.projects import clientgo
 
 PROGRAM = """\
@@ -29,6 +32,17 @@ class Syncer(Base):
 """
 
 
+@contextmanager
+def imported_afresh(path: Path) -> Iterator[None]:
+    """Forget the module and its folder afterwards, as other tests import files of that name."""
+    before = list(sys.path)
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+        sys.modules.pop(path.stem, None)
+
+
 def test_reconcilers_are_the_most_derived_classes_of_the_module() -> None:
     class Base(Reconciler[ConfigMap]):
         pass
@@ -43,6 +57,61 @@ def test_reconcilers_are_the_most_derived_classes_of_the_module() -> None:
     module: Any = ModuleType("syncer")
     vars(module).update(Base=Base, Syncer=Syncer, Imported=Imported, Reconciler=Reconciler, number=1)
     assert list(reconcilers(module)) == [Syncer]
+
+
+MAIN = """
+
+@dataclass(frozen=True)
+class Flags(ManagerFlags):
+    text: str = flag("a", "text", group="syncer")
+
+
+def add(manager, flags):
+    manager.add(print)
+
+
+def main():
+    run(Syncer, add, name="sync", flags=Flags(workers=3))
+
+
+if __name__ == "__main__":
+    title = "main"
+    main()
+"""
+
+IMPORTS = """\
+from dataclasses import dataclass
+from clientgo.manager import ManagerFlags, run
+from clientgo.program import flag
+"""
+
+
+def program_of_text(tmp_path: Path, text: str) -> FileProgram:
+    path = tmp_path / "one_file_operator.py"
+    path.write_text(text)
+    with imported_afresh(path):
+        return program_of(load_file(path), path)
+
+
+def test_program_is_the_call_of_run_in_the_main_block(tmp_path: Path) -> None:
+    text = IMPORTS + PROGRAM.format(reconcile="def reconcile(self, config)") + MAIN
+    program = program_of_text(tmp_path, text)
+    assert [setup.__name__ for setup in program.setups] == ["Syncer", "add"]
+    assert [cls.__name__ for cls in program.classes] == ["Syncer"]
+    parsed: Any = FlagParser(program.flags, prog="it", description="").parse(["--embedded", "--text=b"])
+    assert (program.options.name, parsed.text, parsed.workers, parsed.embedded) == ("sync", "b", 3, True)
+
+
+def test_program_without_a_call_of_run_is_its_reconcilers(tmp_path: Path) -> None:
+    program = program_of_text(tmp_path, PROGRAM.format(reconcile="def reconcile(self, config)"))
+    assert [setup.__name__ for setup in program.setups] == ["Syncer"]
+    assert program.options.name == "one_file_operator"
+
+
+def test_error_of_the_main_block_is_reported(tmp_path: Path) -> None:
+    text = IMPORTS + PROGRAM.format(reconcile="def reconcile(self, config)") + MAIN.replace('"main"', "1 / 0")
+    with pytest.raises(CommandError, match="its main block failed: ZeroDivisionError"):
+        program_of_text(tmp_path, text)
 
 
 @pytest.mark.parametrize(

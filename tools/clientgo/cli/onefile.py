@@ -3,24 +3,26 @@
     clientgo run greeter.py --embedded
     clientgo run greeter.py -n demo --leader-elect
 
-The file needs no `run(...)`: every `Reconciler` class that it defines is run.
+The file needs no `run(...)`: every `Reconciler` class that it defines is run. If its block `if __name__ == "__main__":`
+calls `run`, the arguments of that call are run, with their flags: the same program as `python greeter.py`.
 """
 
+import ast
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, make_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn, cast
 
 from clientgo.cli.names import CommandError
 from clientgo.codegen.crd.manifest import crds
 from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.inputs.apitypes import imported, read_modules, with_storage
 from clientgo.codegen.problems import Problems
-from clientgo.manager import ClusterOptions, ManagerFlags, Reconciler, stop_on_signals
+from clientgo.manager import ClusterOptions, Manager, ManagerFlags, Reconciler, run, stop_on_signals
 from clientgo.manager.program import run_manager
 from clientgo.manager.reconciler import check_reconciler
 from clientgo.meta.classes.check import is_built_in
@@ -47,30 +49,49 @@ class FileFlags(ManagerFlags):
     )
 
 
+Setup = type[Reconciler[Any]] | Callable[[Manager, Any], object]
+
+
+@dataclass(frozen=True)
+class FileProgram:
+    """The program of a file."""
+
+    classes: Sequence[type[Reconciler[Any]]]
+    setups: Sequence[Setup]
+    options: ClusterOptions
+    flags: FileFlags = FileFlags()
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call of `run`."""
+
+    setups: Sequence[Setup]
+    options: ClusterOptions
+    flags: ManagerFlags | None
+
+
 def run_file(path: Path, arguments: Sequence[str]) -> int:
     """Run the reconcilers of a file until SIGINT or SIGTERM, and return the exit code. For the main thread.
 
     Raises:
-        CommandError: the file cannot be imported, or has no reconciler.
+        CommandError: the file cannot be imported or executed, or has no reconciler.
     """
-    parser = FlagParser(FileFlags, prog=f"clientgo run {path}", description=f"Run the reconcilers of {path}.")
+    program = program_of(load_file(path), path)
+    parser = FlagParser(program.flags, prog=f"clientgo run {path}", description=f"Run the reconcilers of {path}.")
     flags = parser.parse(arguments)
-    module = load_file(path)
-    classes = list(reconcilers(module))
-    if not classes:
-        raise CommandError(f"{path}: no reconciler found: define class MyReconciler(Reconciler[Kind])")
     setup_logging(flags)
-    options = ClusterOptions(name=path.stem)
 
     def start() -> None:
         stop = stop_on_signals()
-        for reconciler in classes:
+        for reconciler in program.classes:
             check_reconciler(reconciler)
         if not flags.embedded:
-            run_manager(classes, flags, flags.config("run without a cluster: --embedded"), options, stop)
+            config = flags.config("run without a cluster: --embedded")
+            run_manager(program.setups, flags, config, program.options, stop)
             return
-        with _embedded_cluster(classes, flags.crds) as config:
-            run_manager(classes, flags, config, options, stop)
+        with _embedded_cluster(program.classes, flags.crds) as config:
+            run_manager(program.setups, flags, config, program.options, stop)
 
     return exit_code(start)
 
@@ -88,6 +109,66 @@ def reconcilers(module: ModuleType) -> Iterator[type[Reconciler[Any]]]:
     for cls in classes:
         if issubclass(cls, Reconciler) and not any(cls in other.__mro__[1:] for other in classes):
             yield cls
+
+
+def program_of(module: ModuleType, path: Path) -> FileProgram:
+    """Return the program of a file: the arguments of its `run(...)`, or else its reconcilers.
+
+    Raises:
+        CommandError: it has no reconciler, or its main block fails.
+    """
+    classes = list(reconcilers(module))
+    called = _call_of_run(module, path)
+    if called is not None:
+        classes += [setup for setup in called.setups if isinstance(setup, type) and setup not in classes]
+        return FileProgram(classes, called.setups, called.options, _with_flags_of_the_command(called.flags))
+    if not classes:
+        raise CommandError(f"{path}: no reconciler found: define class MyReconciler(Reconciler[Kind])")
+    return FileProgram(classes, classes, ClusterOptions(name=path.stem))
+
+
+def _with_flags_of_the_command(flags: ManagerFlags | None) -> FileFlags:
+    if flags is None:
+        return FileFlags()
+    combined = make_dataclass("Flags", (), bases=(FileFlags, type(flags)), frozen=True)
+    return cast("FileFlags", combined(**{option.name: getattr(flags, option.name) for option in fields(flags)}))
+
+
+def _call_of_run(module: ModuleType, path: Path) -> _Call | None:
+    """Execute the main block of a module that imports `run`, up to the call of `run`, and return the call."""
+    names = [name for name, value in vars(module).items() if value is run]
+    tree = ast.parse(path.read_bytes(), str(path))
+    body = [line for block in tree.body if _is_main_block(block) for line in cast("ast.If", block).body]
+    if not names or not body:
+        return None
+    calls: list[_Call] = []
+
+    def called(
+        *setups: Setup,
+        name: str = "",
+        options: ClusterOptions | None = None,
+        flags: ManagerFlags | None = None,
+        **_others: object,
+    ) -> NoReturn:
+        calls.append(_Call(setups, options if options is not None else ClusterOptions(name=name or path.stem), flags))
+        sys.exit()  # as `run` does
+
+    vars(module).update(dict.fromkeys(names, called))
+    try:
+        exec(compile(ast.Module(body, []), str(path), "exec"), vars(module))  # nosec B102  # the user's own program
+    except (Exception, SystemExit) as error:  # user code
+        if not calls:
+            raise CommandError(f"{path}: its main block failed: {type(error).__name__}: {error}") from error
+    finally:
+        vars(module).update(dict.fromkeys(names, run))
+    return calls[0] if calls else None
+
+
+def _is_main_block(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and ast.unparse(statement.test) in (
+        "__name__ == '__main__'",
+        "'__main__' == __name__",
+    )
 
 
 def load_file(path: Path) -> ModuleType:
