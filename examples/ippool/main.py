@@ -17,7 +17,10 @@ class Flags(
     # +clientgo:scaffold:flags
     ManagerFlags,
 ):
-    """Flags of the manager; `python main.py --help` lists them."""
+    """Flags of the manager; `python main.py --help` lists them.
+
+    A flag of your own is a field: `poll: float = flag(10.0, "help text", group="orders")`, of `clientgo.program`.
+    """
 
 
 DEFAULTS = Flags(

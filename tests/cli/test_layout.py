@@ -9,6 +9,7 @@ import yaml
 from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
 
 FRIGATE = ("--group", "ship-yard", "--version", "v1", "--kind", "Frigate")
+WHOLE_GROUP = ("--group", "samplecontroller.c9g.io", "--version", "v1", "--kind", "Foo")
 BOTH = ("--resource", "--controller")
 BACKUP = ("--resource=false", "--controller", "--controller-name", "backup")
 
@@ -71,6 +72,7 @@ def test_enabling_multigroup_moves_no_existing_file(tmp_path: Path) -> None:
     ("first", "arguments", "expected"),
     [
         ("Foo", FRIGATE, "run clientgo edit --multigroup to allow others"),
+        ("Foo", WHOLE_GROUP, "give --group samplecontroller, to which the domain is added"),
         ("Deployment", ("--group", "apps", "--version", "v1", "--kind", "Deployment"), "choose another name, or run"),
     ],
 )
@@ -81,7 +83,7 @@ def test_conflicting_kinds_are_rejected(
     assert clientgo(project, "create", "api", *FOO[:-1], first, *BOTH) == 0
     before = read_files(project)
 
-    flags = BOTH if arguments is FRIGATE else BOTH[1:]
+    flags = BOTH[1:] if first == "Deployment" else BOTH
     assert clientgo(project, "create", "api", *arguments, *flags) == 1
     assert expected in capsys.readouterr().err
     assert read_files(project) == before

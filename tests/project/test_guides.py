@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import MYPY_CACHE, using_mypy_cache
+
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "apiserver"
 GUIDES = [
@@ -58,6 +60,18 @@ def test_page_s_program_does_what_the_page_says(page: Path, tmp_path: Path) -> N
     assert done.stderr == ""
     if printed := blocks(page.read_text(), "text"):
         assert done.stdout == printed
+
+
+@pytest.mark.e2e
+def test_programs_are_strictly_typed(tmp_path: Path) -> None:
+    for page in GUIDES:
+        name = page.stem.replace("-", "_").lower()
+        (tmp_path / f"{name}_program.py").write_text(blocks(page.read_text(), "python"))
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={MYPY_CACHE}", "."]
+    env = {**os.environ, "MYPYPATH": os.pathsep.join(map(str, (ROOT, SERVER, ROOT / "tools")))}
+    with using_mypy_cache():
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.e2e

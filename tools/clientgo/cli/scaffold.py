@@ -74,7 +74,11 @@ def check_beside(other: ProjectResource, resource: ProjectResource, project: Pro
     """Raise `CommandError` if a kind of the project conflicts with a new kind."""
     kind, group, both_local = resource.kind, resource.group, not (other.foreign or resource.foreign)
     if other.group != group and both_local and not project.multigroup:
-        raise CommandError(f"the project has the group {other.group}: run clientgo edit --multigroup to allow others")
+        raise CommandError(
+            f"the project has the group {other.group}: give --group {other.group}, to which the domain is added"
+            if group == other.whole_group
+            else f"the project has the group {other.group}: run clientgo edit --multigroup to allow others"
+        )
     if other.group != group and _modules_clash(other, resource):
         raise CommandError(f"the groups {group} and {other.group} map to the same Python package: choose another name")
     if other.kind.lower() != kind.lower():
@@ -125,6 +129,7 @@ def words_of(project: Project, resource: ProjectResource) -> dict[str, str]:
         "dashed": resource.whole_group.replace(".", "-"),
         "version": resource.version,
         "kind": resource.kind,
+        "a_kind": f"{'an' if resource.kind[0] in 'AEIO' else 'a'} {resource.kind}",
         "lower": lower,
         **_imports(resource),
         "variable": lower if not keyword.iskeyword(lower) and lower not in _OWN else f"{lower}_",
