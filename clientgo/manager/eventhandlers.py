@@ -4,7 +4,7 @@ import operator
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from clientgo.cache.handlers import DeletedFinalStateUnknown, last_known
 from clientgo.errors import CallbackFailed
@@ -185,7 +185,10 @@ class EventHandler(Generic[T]):
 
 def _requests_of(function: Callable[..., Iterable[ObjectName]], objects: tuple[object, ...]) -> list[ObjectName]:
     # All of them are checked before the first is enqueued.
-    return [checked_request(mapped) for mapped in function(*objects)]
+    names = function(*objects)
+    if isinstance(cast(object, names), str | ObjectName):  # both are iterable
+        raise TypeError(f"expected a list of names, such as [object_name(obj)], got {names!r}")
+    return [checked_request(mapped) for mapped in names]
 
 
 def _name_of(to_requests: object) -> str:

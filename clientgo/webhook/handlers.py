@@ -88,7 +88,12 @@ class Validator(Protocol[T_contra]):
 
 
 def defaulting(kind: type[T], defaulter: Defaulter[T]) -> AdmissionHandler:
-    """Return the handler of a mutating webhook, which sends the defaulter's changes as a patch."""
+    """Return the handler of a mutating webhook, which sends the defaulter's changes as a patch.
+
+    Raises:
+        TypeError: it lacks a method.
+    """
+    _check_methods(defaulter, "default")
 
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         if request.operation == "DELETE":
@@ -106,7 +111,12 @@ def defaulting(kind: type[T], defaulter: Defaulter[T]) -> AdmissionHandler:
 
 
 def validating(kind: type[T], validator: Validator[T]) -> AdmissionHandler:
-    """Return the handler of a validating webhook."""
+    """Return the handler of a validating webhook.
+
+    Raises:
+        TypeError: it lacks a method.
+    """
+    _check_methods(validator, "validate_create", "validate_update", "validate_delete")
 
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         match request.operation:
@@ -123,6 +133,12 @@ def validating(kind: type[T], validator: Validator[T]) -> AdmissionHandler:
         return allowed().with_warnings(*_as_tuple(warnings or ()))
 
     return with_rejections(handle)
+
+
+def _check_methods(webhook: object, *names: str) -> None:
+    missing = [name for name in names if not callable(getattr(webhook, name, None))]
+    if missing:
+        raise TypeError(f"{webhook!r:.100} has no method {' and no method '.join(missing)}")
 
 
 def with_rejections(handler: AdmissionHandler | AsyncAdmissionHandler) -> AdmissionHandler:

@@ -123,6 +123,14 @@ def test_repeated_names_of_a_map_function_are_enqueued_once() -> None:
     assert requested.requests == [(A, NORMAL)]
 
 
+@pytest.mark.parametrize("names", ["ab", A])
+def test_map_function_that_returns_a_name_in_place_of_a_list_is_an_error(names: Any) -> None:
+    handler: EventHandler[Foo] = EventHandler(lambda _obj: names, Predicate(), requested := Asked())
+    with pytest.raises(TypeError, match="expected a list of names"):
+        handler.created(new_foo())
+    assert requested.requests == []
+
+
 @pytest.mark.feature("B-CR-07")
 def test_each_event_type_can_have_its_own_map_function() -> None:
     def moved(old: ConfigMap, new: ConfigMap) -> list[ObjectName]:

@@ -67,6 +67,9 @@ def test_wrong_use_is_rejected() -> None:
         webhook_managed_by(server).for_(Home).with_defaulter(HomeDefaulter()).with_defaulter(HomeDefaulter())
     with pytest.raises(TypeError, match="mark it with @api_type"):
         webhook_managed_by(server).for_(object)  # type: ignore[type-var]  # that is what is shown
+    defaulter: Any = HomeDefaulter()
+    with pytest.raises(TypeError, match="has no method validate_create and no method validate_update"):
+        webhook_managed_by(server).for_(Home).with_validator(defaulter)
 
 
 def test_the_server_has_each_path_once() -> None:
