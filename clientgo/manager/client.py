@@ -25,7 +25,7 @@ from clientgo.manager.options import CacheOptions
 from clientgo.manager.owners import set_controller_reference
 from clientgo.manager.requesters import FieldValidation, RecordingRequester, ValidatingRequester, limit_of_wait
 from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
-from clientgo.meta.codec import codec_for, encode, encode_value
+from clientgo.meta.codec import codec_for, encode, encode_value, to_dict
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject, ObjectMeta
 from clientgo.meta.scheme import Scheme, api_of, check_namespace
@@ -188,14 +188,11 @@ class Client:
         """Read from the server whether an object still exists, as for `still_exists`, with the same spec.
 
         A cache may show a spec that its author has changed since. Check before deleting what the spec asks for no more.
-        It compares `metadata.generation`, which the server increases with each change of the spec.
+        It compares `metadata.generation`, which the server increases with each change of the spec, or all fields but
+        the metadata and status of kinds without a generation, such as Service and ConfigMap.
         """
         stored = self.api_reader.find(type(obj), object_name(obj))
-        return (
-            stored is not None
-            and _is_alive(stored.metadata, obj.metadata)
-            and stored.metadata.generation == obj.metadata.generation
-        )
+        return stored is not None and _is_alive(stored.metadata, obj.metadata) and _have_same_spec(stored, obj)
 
     def list(
         self,
@@ -420,6 +417,14 @@ def _controlled(obj: T, owner: ApiObject | None) -> T:
 def _namespace_in(configuration: ObjectApplyConfiguration[Any]) -> str:
     namespace = getattr(configuration.get("metadata"), "namespace", "")
     return namespace if isinstance(namespace, str) else ""  # otherwise not set
+
+
+def _have_same_spec(stored: ApiObject, obj: ApiObject) -> bool:
+    if stored.metadata.generation:
+        return stored.metadata.generation == obj.metadata.generation
+    contents = (to_dict(each).items() for each in (stored, obj))
+    before, after = ({name: value for name, value in each if name not in ("metadata", "status")} for each in contents)
+    return before == after
 
 
 def _is_alive(stored: ObjectMeta, expected: ObjectMeta) -> bool:

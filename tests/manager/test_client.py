@@ -101,6 +101,12 @@ def test_object_is_current_only_with_the_spec_of_the_server(manager: Manager) ->
     assert not manager.client.is_current(new_foo("absent"))
 
 
+def test_object_without_a_generation_is_current_only_with_the_content_of_the_server(manager: Manager) -> None:
+    config = manager.client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace="ns"), data={"a": "1"}))
+    assert manager.client.is_current(config)
+    assert not manager.client.is_current(replace(config, data={"a": "0"}))
+
+
 def test_missing_object_is_not_found(manager: Manager) -> None:
     with pytest.raises(NotFound, match=r'foos.samplecontroller.k8s.io "x" not found'):
         manager.client.get(Foo, ObjectName("ns", "x"))
