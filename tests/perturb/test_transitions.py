@@ -42,6 +42,16 @@ def test_fields_change_to_other_valid_values(schema: dict[str, Any], value: Any,
     assert changed(schema, value) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("15", "16"), ("1Gi", "2Gi"), ("50%", "51%"), ("1.2.9", "1.2.10"), ("10.0.0.1", "10.0.0.2"),
+     ("10.0.0.0/24", "10.0.1.0/24"), ("0 3 * * *", "1 3 * * *"), ("*/5 * * * 1-5", "7 * * * 1-5"), ("v1", "v1-b")],
+    ids=["number", "quantity", "share", "version", "address", "network", "schedule", "steps", "word"],
+)  # fmt: skip
+def test_text_changes_to_one_of_the_same_form(text: str, expected: str) -> None:
+    assert changed({"type": "string"}, text) == [ABSENT, expected]
+
+
 def test_values_of_the_user_come_last_and_two_fields_change_at_once() -> None:
     properties = {"a": {"type": "boolean"}, "b": {"type": "boolean"}}
     schema = {"type": "object", "properties": properties, "required": ["a", "b"]}

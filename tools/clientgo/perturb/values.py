@@ -1,6 +1,7 @@
 """Other valid values of a spec, by the schema of its CustomResourceDefinition: those that a user may change it to."""
 
 import copy
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -75,6 +76,29 @@ def _leaves(schema: Schema, value: Any, path: ValuePath) -> Iterator[tuple[Value
         yield path, value, schema
 
 
+def next_text(text: str) -> str:
+    """Return the next text of a form that has numbers, such as a quantity, a schedule or an address; empty for others.
+
+    What is only longer, such as `1Gi-b`, the server would reject in a child.
+    """
+    if text.isdigit():
+        return str(int(text) + 1)
+    if match := _QUANTITY.match(text):
+        return f"{int(match[1]) + 1}{match[2]}"
+    if match := _DOTTED.match(text):
+        return f"{match[1]}{(int(match[2]) + 1) % _OCTETS}{match[3]}"
+    if len(fields := text.split(" ")) == _CRON_FIELDS and all(map(_CRON_FIELD.match, fields)):
+        minute = fields[0]
+        return " ".join([str((int(minute) + 1) % 60) if minute.isdigit() else "7", *fields[1:]])
+    return ""
+
+
+_QUANTITY = re.compile(r"(\d{1,9})([A-Za-z%]{1,3})\Z")
+_DOTTED = re.compile(r"((?:\d{1,9}\.){1,3})(\d{1,9})(|\.\d{1,3}/\d{1,2})\Z")
+_CRON_FIELD = re.compile(r"[-0-9*/,A-Z?]{1,40}\Z")
+_CRON_FIELDS, _OCTETS = 5, 255
+
+
 def other_text(text: str) -> str:
     """Return another text of the same form: the other truth value, the next number, or a longer text."""
     if text in ("true", "false"):
@@ -132,7 +156,7 @@ def _changes(schema: Schema, value: Any, path: ValuePath, *, required: bool) -> 
     elif isinstance(value, int | float):
         yield from ((path, number) for number in _numbers(schema, value))
     elif isinstance(value, str):
-        yield path, f"{value}-b" if "pattern" not in schema and "format" not in schema else f"{value}b"
+        yield path, next_text(value) or (f"{value}b" if "pattern" in schema or "format" in schema else f"{value}-b")
     elif isinstance(value, list):
         yield from _list_changes(schema, value, path)
     elif isinstance(value, dict):
@@ -178,13 +202,22 @@ def _twice(schema: Schema, value: list[Any]) -> Iterator[list[Any]]:
 def _other_item(schema: Schema, item: Any, keys: Sequence[str]) -> Any:
     if isinstance(item, dict):
         properties = schema.get("properties") or {}
-        keys = keys or [name for name in ("name", "key", "id") if name in item] or list(item)[:1]
+        numbers = [name for name, value in item.items() if _may_grow(properties.get(name, {}), value)]
+        keys = [*keys, *(name for name in _KEYS if name in item), *numbers] or list(item)[:1]
         return {**item, **{key: _other_item(properties.get(key, {}), item[key], ()) for key in keys if key in item}}
     if schema.get("enum"):
         return next((other for other in schema["enum"] if other != item), item)
     if isinstance(item, bool):
         return not item
-    return item + 1 if isinstance(item, int | float) else f"{item}b"
+    return item + 1 if isinstance(item, int | float) else next_text(item) or f"{item}b"
+
+
+_KEYS = ("name", "key", "id")
+
+
+def _may_grow(schema: Schema, value: Any) -> bool:
+    """Return whether a number, such as a port, may be the next one in another item: many must differ."""
+    return isinstance(value, int) and not isinstance(value, bool) and value < schema.get("maximum", value + 1)
 
 
 def _numbers(schema: Schema, value: float) -> list[float]:
