@@ -51,9 +51,10 @@ class InMemoryServer:
         bare: bool = False,
         version: str = "",
         feature_gates: str = "",
+        ready_seconds: float = 0.0,
         start: "InMemoryServer | None" = None,
     ) -> None:
-        """Create a server, whose pods run at once.
+        """Create a server, whose pods run at once, or are ready `ready_seconds` later.
 
         A `bare` one is an API server alone, without controllers and namespaces; it creates that of each new object.
         The server has the objects of `start`, as if that had been restarted at the time of `clock`: its past is
@@ -61,7 +62,7 @@ class InMemoryServer:
         """
         self._scheduler = ManualScheduler(clock)
         options = ServerOptions(
-            ready_seconds=0.0, simulate=not bare, bare=bare, version=version, feature_gates=feature_gates
+            ready_seconds=ready_seconds, simulate=not bare, bare=bare, version=version, feature_gates=feature_gates
         )
         store = None if start is None else start._api.state.store.fork()
         self._api: Api = build(self._scheduler, options, clock=clock, store=store)

@@ -54,6 +54,17 @@ FOUND = [
     ("hides-fixed-size", "transition", "buckets.bench.example.com:default/a:size#1", "transition"),
     ("asks-once", "transition", "sites.bench.example.com:default/web:image#1:end", "transition"),
     ("settings-unwatched-until-deletion", "dependency", "configmaps:default/settings:data.colour", "transition"),
+    ("host-stays", "transition", "sites.bench.example.com:default/a:hosts#1", "outside"),
+    ("waits-for-ever", "restart", "2", "final-state"),
+    ("token-of-the-process", "restart", "1", "final-state"),
+    ("ready-by-old-status", "slow-pods", "", "status"),
+    ("fights-autoscaler", "edit", "deployments.apps:default/a:scale", "second-writer"),
+    ("bad-blocks-others", "malformed", "configmaps:default/a:bench.example.com/ttl", "transition"),
+    ("clears-taints", "delete-all", "", "left-behind"),
+    ("keeps-all", "transition", "sites.bench.example.com:default/a:spec@1:end", "transition"),
+    ("ends-as-created", "transition", "tasks.bench.example.com:default/a:size#1", "transition"),
+    ("stays-quiet", "interrupted", "3", "left-behind"),
+    ("error-swallowed", "outage", "1", "final-state"),
 ]
 
 

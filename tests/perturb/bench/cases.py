@@ -4,9 +4,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Namespace, Node, Pod, PodSpec, Secret
+from clientgo.kubernetes.types.core_v1 import (
+    ConfigMap,
+    Container,
+    Namespace,
+    Node,
+    NodeSpec,
+    Pod,
+    PodSpec,
+    Secret,
+    Taint,
+)
 from clientgo.manager import Manager
-from clientgo.meta import ObjectMeta
+from clientgo.meta import ObjectMeta, replace
 from clientgo.perturb import ClusterState, Scenario, ScenarioStep, advance, change, create, delete
 from tests.perturb.bench import (
     buckets,
@@ -16,6 +26,7 @@ from tests.perturb.bench import (
     inputs,
     lifecycles,
     pools,
+    settled,
     sites,
     tasks,
     workloads,
@@ -99,6 +110,12 @@ TEAM_GRANT = Grant(ObjectMeta(name="a", namespace="default", labels={inputs.TEAM
 SECRET = Secret(metadata=meta("access"), data={"password": b"secret"})
 POD = Pod(metadata=meta("pod"), spec=PodSpec(containers=(Container(name="app", image="app"),), node_name="basic"))
 NODE = Node(metadata=ObjectMeta(name="basic"))
+TAINTED = Node(metadata=ObjectMeta(name="basic"), spec=NodeSpec(taints=(Taint(key="own", effect="NoSchedule"),)))
+EXPIRING = [
+    ConfigMap(metadata=ObjectMeta(name=name, namespace="default", annotations={settled.TTL: seconds}))
+    for name, seconds in (("a", "40"), ("b", "100"))
+]
+APP = replace(workloads.deployment(Site(meta("app"), SiteSpec("v1")), 2), metadata=meta("app"))
 TEAM = Namespace(metadata=ObjectMeta(name="team"))
 OTHER_BUCKET = Bucket(meta("b"), BucketSpec())
 
@@ -273,4 +290,20 @@ CASES = (
         "job-for-first-size-and-ends", workloads.JobForFirstSize, workloads.JobForEachSize,
         [create(TASK), change(TASK, spec(size=5)), delete(TASK)],
     ),
+    Case("host-stays", settled.HostStays, settled.HostRecords, [create(HOSTS)]),
+    Case(
+        "waits-for-ever", settled.WaitsForEver, settled.OldestGrants,
+        [create(GRANT, OTHER_GRANT, Grant(meta("c"), GrantSpec())), delete(GRANT)],
+    ),
+    Case("token-of-the-process", settled.TokenOfTheProcess, settled.TokenOnce, [create(BUCKET)]),
+    Case(
+        "ready-by-old-status", settled.ReadyByOldStatus, settled.RolledOut,
+        [create(SITE), change(SITE, spec(image="v2"))],
+    ),
+    Case("fights-autoscaler", settled.FightsAutoscaler, settled.Autoscaled, [create(SITE)]),
+    Case("bad-blocks-others", settled.BadBlocksOthers, settled.Expires, [create(*EXPIRING), advance(60), advance(60)]),
+    Case("clears-taints", settled.ClearsTaints, settled.Tainted, [create(TAINTED, GRANT)]),
+    Case("keeps-all", settled.KeepsAll, settled.LastTwo, [create(SITE), change(SITE, spec(image="v2"))]),
+    Case("ends-as-created", settled.EndsAsCreated, settled.Ends, [create(TASK)]),
+    Case("stays-quiet", settled.StaysQuiet, settled.Quiesces, [create(APP, BUCKET)]),
 )  # fmt: skip

@@ -107,7 +107,7 @@ class Masks:
         before, after = normalized(first, self), normalized(second, self)
         for ref in before.keys() & after.keys():
             for path, *values in differences(before[ref], after[ref]):
-                self.are_times = self.are_times and None not in map(_time, values)
+                self.are_times = self.are_times and None not in map(time_of, values)
                 self.fields.add((ref.resource, tuple("*" if part.isdigit() else part for part in path)))
 
     def learn_all(self, first: Sequence[ClusterState], second: Sequence[ClusterState]) -> None:
@@ -153,9 +153,13 @@ def _sort_values(objects: list[Any], path: FieldPath) -> None:
     """Give the values that objects have at a path to them in a fixed order."""
     *above, name = path
     holders = [holder for obj in objects if isinstance(holder := value_at(obj, above), dict) and name in holder]
-    ordered = sorted((holder[name] for holder in holders), key=lambda value: json.dumps(value, sort_keys=True))
+    ordered = sorted((holder[name] for holder in holders), key=_sort_key)
     for holder, value in zip(holders, ordered, strict=True):
         holder[name] = value
+
+
+def _sort_key(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def value_at(value: Any, path: Iterable[str]) -> Any:
@@ -206,6 +210,11 @@ def differences(
         yield path, expected, actual
 
 
+def is_absent(value: Any) -> bool:
+    """Return whether a value of `differences` is that of a path that one state does not have."""
+    return value is _ABSENT
+
+
 def adds(expected: Any, actual: Any) -> bool:
     """Return whether the actual one of two different values is more than the other, or no less."""
     if isinstance(expected, list) and isinstance(actual, list):
@@ -218,7 +227,7 @@ def differs_or_is_older(expected: Any, actual: Any) -> bool:
     """Return whether two values differ, or are masked times, of which the actual one is older."""
     if not isinstance(expected, MaskedValue) or not isinstance(actual, MaskedValue):
         return bool(expected != actual)
-    before, after = _time(expected.value), _time(actual.value)
+    before, after = time_of(expected.value), time_of(actual.value)
     return before is not None and after is not None and (before - after).total_seconds() > SOON
 
 
@@ -279,6 +288,9 @@ def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: 
         for name in ("labels", "annotations"):
             if normal["metadata"].get(name) == {}:
                 del normal["metadata"][name]
+        for name in ("ownerReferences", "finalizers"):  # sets, in the order in which several writers came
+            if isinstance(items := normal["metadata"].get(name), list):
+                normal["metadata"][name] = sorted(items, key=_sort_key)
         if status := _without_empty(normal.pop("status", None)):
             normal["status"] = status
     return normal
@@ -375,7 +387,7 @@ def _order(ref: ObjectRef, obj: Object) -> tuple[str, str, str]:
     return str(meta.get("creationTimestamp", "")), content, ref.name
 
 
-def _time(value: Any) -> datetime | None:
+def time_of(value: Any) -> datetime | None:
     """Return the time that a text is (RFC 3339), or None."""
     try:
         time = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value else None

@@ -304,7 +304,8 @@ class Engine:
         def check(world: World, change: ObjectChange) -> None:
             self._check(run, world, change)
 
-        world = self._waiting.take() if self._waiting is not None and not variant else None
+        is_usual = not variant and not (perturbation and perturbation.slowness)
+        world = self._waiting.take() if self._waiting is not None and is_usual else None
         if world is not None:
             world.renew(perturbation, check)
             return world
@@ -323,7 +324,7 @@ class Engine:
         if self._waiting is None:
             world.end()
         else:
-            is_usable = not (run.noise or run.exit or run.failure or variant)
+            is_usable = not (run.noise or run.exit or run.failure or variant or world.perturbation.slowness)
             self._waiting.give_back(world, self.masks, is_usable=is_usable)
         run.bugs = world.program.log.bugs
 

@@ -5,6 +5,7 @@ too. `ORACLES` is the table.
 """
 
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -109,6 +110,7 @@ def _deleted(judged: Judged) -> Iterator[Violation]:
             and change.ref in steady
             and change.actor != "user"
             and not _is_bare(change, judged)
+            and not _is_collected_unseen(change, judged)
         ):
             yield Violation("deleted", f"{change.ref} is deleted by the {change.actor}, and the reference keeps it")
             return
@@ -125,6 +127,17 @@ def _is_bare(change: ObjectChange, judged: Judged) -> bool:
     content = _content(change.old or {}).keys() - {"apiVersion", "kind", "immutable"}
     is_back = bool(judged.run.states) and change.ref in judged.run.states[-1]
     return judged.is_blind and not content and is_back
+
+
+def _is_collected_unseen(change: ObjectChange, judged: Judged) -> bool:
+    """Return whether the last owner went that a blind operator knew, which changed nothing, and the object is back."""
+    is_touched = any(
+        each[1:3] == ("MODIFIED", change.ref) and each.step == change.step and each.actor == "operator"
+        for each in judged.run.changes
+        if each.revision < change.revision
+    )
+    is_back = bool(judged.run.states) and change.ref in judged.run.states[-1]
+    return judged.is_blind and change.actor == "server" and is_back and not is_touched
 
 
 def _deletions_of_wanted(run: ScenarioRun, judged: Judged) -> Iterator[ObjectChange]:
@@ -226,16 +239,18 @@ def _created_without_owner(run: ScenarioRun) -> Iterator[ObjectChange]:
 
 def _rejected(judged: Judged) -> Iterator[Violation]:
     for write in judged.run.writes:
-        if write.status not in _REJECTED or write.injected or _is_about_another_object(write):
+        if write.status not in _REJECTED or write.injected or _is_conflict(write):
             continue
         if write.status not in _INVALID or not is_reported(write, judged.run):
             yield Violation("rejected", f"write {write} is rejected with {write.status}: {write.message}")
             return
 
 
-def _is_about_another_object(write: OperatorWrite) -> bool:
-    """Return whether the uid in a patch kept it from another object of the name: a conflict, answered with 422."""
-    return write.method == "PATCH" and write.status == 422 and "metadata.uid: " in write.message
+def _is_conflict(write: OperatorWrite) -> bool:
+    """Return whether a uid or a test in a patch kept it from another object or version: a conflict in spite of 422."""
+    is_refused = write.method == "PATCH" and write.status == 422
+    has_test = write.body.lstrip()[:1] == b"[" and re.search(rb'"op"\s*:\s*"test"', write.body) is not None
+    return is_refused and ("metadata.uid: " in write.message or has_test)
 
 
 def _bugs(judged: Judged) -> Iterator[Violation]:

@@ -14,8 +14,10 @@ from clientgo.perturb.kinds.changes import derive_metadata, derive_refused, judg
 from clientgo.perturb.kinds.crossings import derive_crossings, judge_crossing
 from clientgo.perturb.kinds.dependencies import derive_dependencies, derive_foreign, judge_dependency, judge_foreign
 from clientgo.perturb.kinds.endings import derive_endings, derive_interruptions, judge_ending, judge_interruption
-from clientgo.perturb.kinds.faults import AtEach, AtWrite, Down, Late, LeaderChange, Stale, Unobserved
+from clientgo.perturb.kinds.faults import AtEach, AtWrite, Down, Late, LeaderChange, Outage, Stale, Unobserved
+from clientgo.perturb.kinds.malformed import derive_malformed, judge_malformed
 from clientgo.perturb.kinds.rehearsal import Rehearsal, Verdict, short_name
+from clientgo.perturb.kinds.rest import derive_restarts, derive_slow_pods, judge_restart, judge_slow_pods
 from clientgo.perturb.kinds.userobjects import at_fullest
 from clientgo.perturb.kinds.writers import (
     derive_edits,
@@ -113,6 +115,11 @@ def _at_steps(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
             yield (str(number + 1),)
 
 
+def _with_writes(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+    for step in dict.fromkeys(write.step for write in run.writes if write.step >= 0):
+        yield (str(step + 1),)
+
+
 def _stale(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
     points = [(f"w{write.number}", write.revision) for write in run.writes]
     points += [(f"s{number + 2}", revision) for number, revision in enumerate(run.revisions[:-1])]
@@ -162,6 +169,7 @@ PLANS: dict[str, PlanKind | Variation] = {
     "each-crash": PlanKind(
         "the operator crashes after each first write of a kind to an object", _once, partial(AtEach, "crash-stored")
     ),
+    "outage": PlanKind("all writes fail until the operator has seen all events of a step", _with_writes, Outage),
     "leader-paused": PlanKind(
         "another replica takes over at a write, which the old leader sends much later",
         _at_writes,
@@ -187,6 +195,9 @@ PLANS: dict[str, PlanKind | Variation] = {
         "a label or an annotation of an object is changed", derive_metadata, judge_metadata, _OTHER_INPUT,
         is_at_fullest=True,
     ),
+    "malformed": Variation(
+        "an annotation of an object is malformed", derive_malformed, judge_malformed, _OTHER_INPUT | {"quiet"}
+    ),
     "refused": Variation(
         "a custom resource is changed to a value that the server rejects in a child, and back",
         derive_refused, judge_refused, _OTHER_INPUT | {"quiet", "status"},
@@ -202,6 +213,10 @@ PLANS: dict[str, PlanKind | Variation] = {
     "edit": Variation(
         "another writer changes or deletes a child", derive_edits, judge_edit, _OTHER_INPUT, is_at_fullest=True
     ),
+    "restart": Variation(
+        "the operator restarts at rest", derive_restarts, judge_restart, frozenset(("invariant",)),
+    ),
+    "slow-pods": Variation("pods become ready late", derive_slow_pods, judge_slow_pods),
     "ticking": Variation(
         "a second passes at each change of the operator", derive_ticks, judge_ticks, frozenset(("invariant",))
     ),

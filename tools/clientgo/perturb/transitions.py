@@ -5,10 +5,13 @@ cluster, and the first state again after the change is undone. What a resource's
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from clientgo.perturb.compare import StateDifference, normalized
-from clientgo.perturb.kinds.refusals import is_declined
+from clientgo.perturb.kinds.deadlines import compare_deadlines
+from clientgo.perturb.kinds.refusals import is_declined, refuses
 from clientgo.perturb.kinds.rehearsal import (
     Moment,
     Rehearsal,
@@ -18,18 +21,21 @@ from clientgo.perturb.kinds.rehearsal import (
     not_applicable,
     short_name,
 )
+from clientgo.perturb.kinds.remains import compare_outside
+from clientgo.perturb.kinds.revisions import KeptRevisions, further_specs
 from clientgo.perturb.kinds.userobjects import (
     UserObject,
     at_fullest,
     create_all,
     custom_objects,
+    is_released,
     is_timed,
     set_spec,
     user_objects,
 )
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ObjectRef
-from clientgo.perturb.steps import ScenarioStep, UserInputs
+from clientgo.perturb.steps import ScenarioStep, UserInputs, advance
 from clientgo.perturb.values import Alternative, alternatives, pairs
 
 AT_END = "end"
@@ -69,51 +75,129 @@ def judge_transition(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdic
     if is_end:
         rehearsal = rehearsal.until(at_fullest(rehearsal.reference))
     targets = _at_end(rehearsal.reference) if is_end else after_creation(rehearsal.reference)
-    target, alternative = find(targets, arguments)
-    prefix, ref = rehearsal.steps[: target.step + 1], target.ref
-    content = target.user_object.content
-    forth = set_spec(content, alternative.spec, f"change {alternative.text}")
-    back = set_spec(content, content["spec"], "change it back")
-    run = rehearsal.run([*prefix, forth, back])
+    change = _Change(rehearsal, *find(targets, arguments), is_end)
+    run = rehearsal.run([*change.prefix, change.forth, change.back])
     if ended_early(run):
         return not_applicable(run)
-
-    def fresh(*more: ScenarioStep) -> ScenarioRun | None:
-        if not is_end:
-            return rehearsal.run([*prefix, *more], UserInputs({ref: {"spec": alternative.spec}}))
-        if is_timed(rehearsal.reference):
-            return None
-        objects = {each.ref: each.content for each in user_objects(rehearsal.reference).values()}
-        return rehearsal.run([*create_all({**objects, ref: {**content, "spec": alternative.spec}}), *more])
-
-    created, violations, count = fresh(), list[Violation](), len(prefix)
+    created = change.created()
     if created is not None and created.noise:
-        violations.append(Violation("quiet", f"created with {alternative.text}: {created.noise}"))
-    elif created is not None and not ended_early(created):
-        expected = created
+        text = f"created with {change.alternative.text}: {created.noise}"
+        return run, [Violation("quiet", text), *change.judge_back(run)]
+    if created is None or ended_early(created):
+        return run, [*change.judge_back(run)]
+    moments = change.before, Moment(created, -1), Moment(run, -2)
+    return run, [] if change.is_declined(moments) else [*change.judge_forth(moments), *change.judge_back(run)]
 
-        def created_again() -> tuple[Moment, Moment] | None:
-            later, other = (
-                rehearsal.run([*prefix, forth, back, forth, rehearsal.patience()]),
-                fresh(rehearsal.patience()) or expected,
-            )
-            return None if ended_early(later) or ended_early(other) else (Moment(other, -1), Moment(later, -1))
 
-        text = f"after {alternative.text} the state is not as created"
-        moments = Moment(rehearsal.reference, target.step), Moment(created, -1), Moment(run, count)
-        is_named = _is_scalar(content["spec"], alternative.spec)
-        if (is_named and holds_on(*moments, ref, rehearsal.masks)) or _is_declined(*moments, ref, rehearsal):
-            return run, []
-        usual = _usual(rehearsal) if is_end else []
-        violations += rehearsal.compare(
-            "transition", text, Moment(created, -1), Moment(run, count), created_again, usual=usual
+@dataclass(frozen=True)
+class _Change:
+    """Change of a resource to another spec, at its creation or at the end."""
+
+    rehearsal: Rehearsal
+    target: TransitionTarget
+    alternative: Alternative
+    is_end: bool
+
+    @cached_property
+    def prefix(self) -> Sequence[ScenarioStep]:
+        """Steps before the change."""
+        return self.rehearsal.steps[: self.target.step + 1]
+
+    @cached_property
+    def before(self) -> Moment:
+        """State before the change."""
+        return Moment(self.rehearsal.reference, self.target.step)
+
+    @cached_property
+    def forth(self) -> ScenarioStep:
+        """Step of the change."""
+        return set_spec(self.target.user_object.content, self.alternative.spec, f"change {self.alternative.text}")
+
+    @cached_property
+    def back(self) -> ScenarioStep:
+        """Step that undoes it."""
+        content = self.target.user_object.content
+        return set_spec(content, content["spec"], "change it back")
+
+    @cached_property
+    def _kept(self) -> KeptRevisions:
+        return KeptRevisions(self._changed_further)
+
+    @cached_property
+    def _usual(self) -> list[StateDifference]:
+        return _usual(self.rehearsal) if self.is_end else []
+
+    def _changed_further(self) -> ScenarioRun:
+        content = self.target.user_object.content
+        specs = further_specs(content["spec"], self.alternative.spec)
+        further = (set_spec(content, spec, "change it further") for spec in specs)
+        return self.rehearsal.run([*self.prefix, self.forth, self.back, *further])
+
+    def created(self, *more: ScenarioStep) -> ScenarioRun | None:
+        """Return the run without a history; None if there is none, because time has passed."""
+        ref, spec, reference = self.target.ref, {"spec": self.alternative.spec}, self.rehearsal.reference
+        if not self.is_end:
+            return self.rehearsal.run([*self.prefix, *more], UserInputs({ref: spec}))
+        if is_timed(reference):
+            return None
+        objects = {each.ref: each.content for each in user_objects(reference).values()}
+        changed = {**objects, ref: {**self.target.user_object.content, **spec}}
+        return self.rehearsal.run([*create_all(changed), *more])
+
+    def _created_again(self) -> tuple[Moment, Moment] | None:
+        patience = self.rehearsal.patience()
+        later = self.rehearsal.run([*self.prefix, self.forth, self.back, self.forth, patience])
+        other = self.created(patience)
+        return (
+            None
+            if other is None or ended_early(later) or ended_early(other)
+            else (Moment(other, -1), Moment(later, -1))
         )
-    text = f"after {alternative.text} and back the state is not as before"
-    before = Moment(rehearsal.reference, target.step)
-    violations += rehearsal.compare(
-        "transition", text, before, Moment(run, count + 1), lambda: _back_again(rehearsal, prefix, forth, back)
-    )
-    return run, violations
+
+    def _later(self, seconds: float) -> tuple[Moment, Moment] | None:
+        """Return the state of a resource that was created so, and after the change, when time has passed."""
+        changed = self.rehearsal.run([*self.prefix, self.forth, advance(seconds)])
+        created = self.created(advance(seconds))
+        if created is None or ended_early(changed) or ended_early(created):
+            return None
+        return Moment(created, -1), Moment(changed, -1)
+
+    def _back_again(self) -> tuple[Moment, Moment] | None:
+        return _back_again(self.rehearsal, self.prefix, self.forth, self.back)
+
+    def is_declined(self, moments: tuple[Moment, Moment, Moment]) -> bool:
+        """Return whether the operator reports that it does not carry the change out."""
+        ref, rehearsal = self.target.ref, self.rehearsal
+        is_named = _is_scalar(self.target.user_object.content["spec"], self.alternative.spec)
+        return (is_named and holds_on(*moments, ref, rehearsal.masks)) or _is_declined(*moments, ref, rehearsal)
+
+    def judge_forth(self, moments: tuple[Moment, Moment, Moment]) -> Iterator[Violation]:
+        """Compare the state after the change with that of a resource which was created so."""
+        before, created, after = moments
+        ref, objects = self.target.ref, user_objects(self.rehearsal.reference)
+        text = f"after {self.alternative.text} the state is not as created"
+
+        def dismisses(each: StateDifference) -> bool:
+            return self._kept.keep(each) or is_released(each, created.run, objects)
+
+        yield from self.rehearsal.compare(
+            "transition", text, created, after, self._created_again, usual=self._usual, dismisses=dismisses
+        )
+        if not refuses(after.state.get(ref, {}), before.state.get(ref, {})):
+            yield from compare_outside(text, created, after, self._created_again, self.rehearsal)
+        yield from compare_deadlines(text, moments, ref, self._later)
+
+    def judge_back(self, run: ScenarioRun) -> Iterator[Violation]:
+        """Compare the state after the change is undone with that before."""
+        text = f"after {self.alternative.text} and back the state is not as before"
+        leftovers = {each.ref for each in self._usual if each.is_extra}  # which need not stay
+
+        def dismisses(each: StateDifference) -> bool:
+            return self._kept.keep(each) or (each.is_missing and each.ref in leftovers)
+
+        after = Moment(run, -1)
+        yield from self.rehearsal.compare("transition", text, self.before, after, self._back_again, dismisses=dismisses)
+        yield from compare_outside(text, self.before, after, self._back_again, self.rehearsal)
 
 
 def _is_declined(before: Moment, created: Moment, after: Moment, owner: ObjectRef, rehearsal: Rehearsal) -> bool:
@@ -131,12 +215,13 @@ def _usual(rehearsal: Rehearsal) -> list[StateDifference]:
 
 
 def _is_scalar(before: Any, after: Any) -> bool:
-    """Return whether a text or number is changed to another one, such as the name of what does not exist."""
+    """Return whether a text or number is changed to another one, such as the name of what does not exist; not to 0."""
     fields = [(before.get(name), after.get(name)) for name in {**before, **after}]
-    return any(
-        pair[0] != pair[1] and all(isinstance(value, str | int) and not isinstance(value, bool) for value in pair)
-        for pair in fields
-    )
+    return any(pair[0] != pair[1] and pair[1] and all(map(_is_text_or_number, pair)) for pair in fields)
+
+
+def _is_text_or_number(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def _back_again(

@@ -58,6 +58,9 @@ class Perturbation:
     blind = False
     """True while the operator cannot see the current state."""
 
+    slowness = 0.0
+    """Part of the settle time after which a pod is ready."""
+
     restarts = True
     """False if the operator stays down after a crash at a write."""
 
@@ -117,8 +120,8 @@ class World:
         """
         random.seed(variant)
         self.time = world_time(program, variant)
-        self.server = InMemoryServer(self.time, start=start)
         self.perturbation = perturbation if perturbation is not None else Perturbation()
+        self.server = InMemoryServer(self.time, start=start, ready_seconds=settle * self.perturbation.slowness)
         self.settle, self._on_change, self._elections = settle, on_change, Elections()
         self.pace, self.step, self._revivals = program.pace(), -1, 0
         self.trace: list[TimelineEntry] = []

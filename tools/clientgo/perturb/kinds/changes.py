@@ -4,18 +4,20 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clientgo.perturb.compare import normalized_object
+from clientgo.perturb.compare import StateDifference, normalized_object
 from clientgo.perturb.kinds.rehearsal import (
     Moment,
     Rehearsal,
     Verdict,
     ended_early,
     is_left_alone,
+    is_record,
     not_applicable,
     refused,
     short_name,
 )
-from clientgo.perturb.kinds.userobjects import UserObject, merge, schemas, set_spec, user_objects
+from clientgo.perturb.kinds.remains import compare_outside
+from clientgo.perturb.kinds.userobjects import UserObject, is_released, merge, schemas, set_spec, user_objects
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectRef
 from clientgo.perturb.steps import ScenarioStep, UserInputs
@@ -36,6 +38,11 @@ class MetadataChange(NamedTuple):
     fields: tuple[str, ...]
     key: str
     value: str | None
+
+    @property
+    def is_selection(self) -> bool:
+        """True for a label that an object had: others are marks, such as for a pause, or wishes that are met once."""
+        return self.fields == ("labels",)
 
     @property
     def text(self) -> str:
@@ -80,8 +87,9 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     created = fresh()
     if ended_early(created) or created.bugs:
         return run, []
-    if is_left_alone(created) and not is_left_alone(rehearsal.reference):
+    if not change.is_selection and is_left_alone(created) and not is_left_alone(rehearsal.reference):
         return run, [*_resumed(user_object, change, step, rehearsal)]
+    is_untouched = not _touches(created, ref) and _touches(rehearsal.reference, ref)
 
     def again() -> tuple[Moment, Moment]:
         back = merge(content, _undone(content, change), "change it back")
@@ -89,7 +97,24 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
         return Moment(fresh(rehearsal.patience()), -1), Moment(later, -1)
 
     text = f"after {change.text} the state is not as created"
-    return run, [*rehearsal.compare("transition", text, Moment(created, -1), Moment(run, -1), again)]
+    moments = Moment(created, -1), Moment(run, -1)
+
+    def dismisses(each: StateDifference) -> bool:
+        return is_untouched and (_is_mark(each, ref) or is_released(each, created, {ref: user_object}))
+
+    violations = [*rehearsal.compare("transition", text, *moments, again, dismisses=dismisses)]
+    return run, [*violations, *(compare_outside(text, *moments, again, rehearsal) if not is_untouched else ())]
+
+
+def _touches(run: ScenarioRun, ref: ObjectRef) -> bool:
+    """Return whether the operator changes an object."""
+    return any(change.ref == ref and change.actor == "operator" for change in run.changes)
+
+
+def _is_mark(difference: StateDifference, ref: ObjectRef) -> bool:
+    """Return whether an object has what an operator that leaves it alone now has recorded in it."""
+    is_mark = is_record(difference.path) or difference.path == ("metadata", "finalizers")
+    return difference.ref == ref and is_mark
 
 
 def _resumed(

@@ -4,8 +4,11 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 
 from clientgo.perturb.compare import normalized, state_differences
+from clientgo.perturb.kinds.endings import deletions
 from clientgo.perturb.kinds.outside import outside_differences
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Moment, ended_early
+from clientgo.perturb.kinds.remains import removals
+from clientgo.perturb.kinds.revisions import is_revision
 from clientgo.perturb.kinds.userobjects import create_all, is_timed, user_objects
 from clientgo.perturb.oracles import ORACLES, Judged
 from clientgo.perturb.record import ScenarioRun, Violation
@@ -60,7 +63,8 @@ class Confirmation:
         """Return whether the state is the one that the user's objects lead to from nothing.
 
         An operator that did not see an earlier state has not done what only that state asked for, such as to run a Job.
-        Outside the cluster this counts for objects that are gone: what is left of a present one may be a leftover.
+        Outside the cluster this counts for objects that are gone, and for work that is not undone: what is left of a
+        present one may be a leftover.
         """
         number = violation.step or 0
         if is_timed(judged.reference):
@@ -71,10 +75,20 @@ class Confirmation:
             return False
         before, fresh, after = Moment(judged.reference, number), Moment(created, -1), Moment(judged.run, number)
         if violation.oracle == "outside":
-            return _has_lost_objects(after, objects) and not outside_differences(fresh, after, judged.masks)
+            is_work = _has_lost_objects(after, objects) or not self._is_undone(before, after, judged)
+            return is_work and not outside_differences(fresh, after, judged.masks)
         expected, created_state, actual = (normalized(moment.state, judged.masks) for moment in (before, fresh, after))
         refs = {each.ref for each in state_differences(expected, actual)}
-        return not refs & {each.ref for each in state_differences(created_state, actual)}
+        differing = state_differences(created_state, actual)
+        return not refs & {each.ref for each in differing if not is_revision(each)}
+
+    def _is_undone(self, before: Moment, after: Moment, judged: Judged) -> bool:
+        """Return whether two states outside differ in records that the operator removes when everything is deleted."""
+        ends = deletions(judged.reference, user_objects(judged.reference))
+        ended = self._remembered("ended outside", [*self.steps, *ends])
+        paths = {*removals(judged.reference), *removals(ended)}
+        differing = outside_differences(before, after, judged.masks)
+        return any(each[0][: len(path)] == path for each in differing for path in paths)
 
     def _remembered(self, name: str, steps: Sequence[ScenarioStep]) -> ScenarioRun:
         if name not in self.memo:

@@ -14,6 +14,7 @@ from clientgo.perturb.kinds.rehearsal import (
     refused,
     short_name,
 )
+from clientgo.perturb.kinds.remains import compare_outside
 from clientgo.perturb.kinds.userobjects import UserObject, custom_objects, merge, user_objects
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import Object, ObjectRef, owner_uids
@@ -76,8 +77,9 @@ def _created_late(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
         return Moment(expected, -1), Moment(rehearsal.run([*steps, rehearsal.patience()], inputs), -1)
 
     text = f"with {user_object.ref} created late the state is not as in the scenario"
-    before = Moment(rehearsal.reference, -1)
-    return run, [*rehearsal.compare("transition", text, before, Moment(run, -1), again, counts=True)]
+    moments = Moment(rehearsal.reference, -1), Moment(run, -1)
+    violations = [*rehearsal.compare("transition", text, *moments, again, counts=True)]
+    return run, [*violations, *compare_outside(text, *moments, again, rehearsal)]
 
 
 def _created_again(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
@@ -93,8 +95,9 @@ def _created_again(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
         return Moment(expected, -1), Moment(rehearsal.run([*rehearsal.steps, delete, create, rehearsal.patience()]), -1)
 
     text = f"after {user_object.ref} is deleted and created again the state is not as before"
-    before = Moment(rehearsal.reference, -1)
-    return run, [*rehearsal.compare("transition", text, before, Moment(run, -1), again, counts=True)]
+    moments = Moment(rehearsal.reference, -1), Moment(run, -1)
+    violations = [*rehearsal.compare("transition", text, *moments, again, counts=True)]
+    return run, [*violations, *compare_outside(text, *moments, again, rehearsal)]
 
 
 def _changed(user_object: UserObject, key: str, rehearsal: Rehearsal) -> Verdict:
@@ -117,7 +120,9 @@ def _changed(user_object: UserObject, key: str, rehearsal: Rehearsal) -> Verdict
         return Moment(fresh(rehearsal.patience()), -1), Moment(later, -1)
 
     text = f"after a change of {ref} data.{key} the state is not as created"
-    return run, [*rehearsal.compare("transition", text, Moment(created, -1), Moment(run, -1), again)]
+    moments = Moment(created, -1), Moment(run, -1)
+    violations = [*rehearsal.compare("transition", text, *moments, again)]
+    return run, [*violations, *compare_outside(text, *moments, again, rehearsal)]
 
 
 def _data(user_object: UserObject) -> list[str]:

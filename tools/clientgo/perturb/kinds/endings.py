@@ -1,6 +1,7 @@
 """Ends of a scenario: everything that the user created is deleted, while the operator runs, is down, or crashes."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from clientgo.perturb.compare import FieldPath, adds, text_of, value_at
 from clientgo.perturb.kinds.faults import AtWrite, Down, InterruptedCreation
@@ -39,7 +40,7 @@ def judge_ending(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
         ValueError: the arguments are invalid.
     """
     reference = rehearsal.reference
-    steps = [*rehearsal.steps, *_deletions(reference, user_objects(reference))]
+    steps = [*rehearsal.steps, *deletions(reference, user_objects(reference))]
 
     def play(*more: ScenarioStep, arguments: tuple[str, ...] = ()) -> ScenarioRun:
         return rehearsal.run([*steps, *more], AS_WRITTEN, _perturbation(arguments, reference))
@@ -56,6 +57,9 @@ def judge_ending(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     if arguments:
         usual = rehearsal.remembered("delete-all", play)
         return run, [*_compared(rehearsal, run, usual, play, arguments)]
+    if removals := _removals(run, len(rehearsal.steps)):
+        text = f"with the custom resources the operator removes what the user has given an object: {removals[0]}"
+        return run, [Violation("left-behind", text, tuple(removals))]
     additions = _additions(run, len(rehearsal.steps)) or _children(rehearsal)
     text = f"after the custom resources are deleted, what the operator has added stays: {', '.join(additions[:1])}"
     return run, [Violation("left-behind", text, tuple(additions))] if additions else []
@@ -67,7 +71,7 @@ def _children(rehearsal: Rehearsal) -> list[str]:
     Later they may be gone with other objects of the user, such as a namespace.
     """
     objects = user_objects(rehearsal.reference)
-    customs, *further = _deletions(rehearsal.reference, objects)
+    customs, *further = deletions(rehearsal.reference, objects)
     if not further:
         return []
     names = {each.ref for each, _ in custom_objects(rehearsal.reference, objects)}
@@ -76,6 +80,30 @@ def _children(rehearsal: Rehearsal) -> list[str]:
     if ended_early(run) or ended_early(without):
         return []
     return sorted(map(str, leftovers(run, rehearsal.lasting) - without.states[-1].keys()))
+
+
+def _removals(run: ScenarioRun, number: int) -> list[str]:
+    """Return the labels and items of lists that the user gave objects, and that are only gone after a step."""
+    touched = {change.ref for change in run.changes if change.actor == "operator" and change.step == number}
+    results = []
+    for ref, user_object in user_objects(run, number - 1).items():
+        before, after = (state.get(ref) for state in run.states[number - 1 : number + 1])
+        if ref in touched and before is not None and after is not None and not is_deleting(after):
+            items = (item for item in _items(user_object.content) if item in _items(before))
+            lost = (item for item in items if item not in _items(after))
+            results += [f"{ref} {'.'.join(path)}: {value}" for path, value in lost]
+    return results
+
+
+def _items(obj: Object) -> list[tuple[FieldPath, Any]]:
+    """Return the labels and annotations of an object, and the items of lists in its spec."""
+    texts = ((name, obj["metadata"].get(name) or {}) for name in ("labels", "annotations"))
+    metadata = [("metadata", name, key) for name, values in texts for key in values]
+    lists = [("spec", name) for name, value in (obj.get("spec") or {}).items() if isinstance(value, list)]
+    return [
+        *((path, value_at(obj, path)) for path in metadata),
+        *((path, item) for path in lists for item in value_at(obj, path)),
+    ]
 
 
 def _additions(run: ScenarioRun, number: int) -> list[str]:
@@ -154,7 +182,7 @@ def judge_interruption(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verd
     if step is None:
         raise ValueError(f"write {number} not found: the scenario has changed")
     objects = user_objects(rehearsal.reference, step)
-    steps = [*rehearsal.steps[: step + 1], *_deletions(rehearsal.reference, objects)]
+    steps = [*rehearsal.steps[: step + 1], *deletions(rehearsal.reference, objects)]
 
     def play(*more: ScenarioStep, arguments: tuple[str, ...] = ()) -> ScenarioRun:
         perturbation = InterruptedCreation(number, step + 1) if arguments else None
@@ -164,7 +192,28 @@ def judge_interruption(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verd
     if ended_early(run):
         return not_applicable(run)
     usual = rehearsal.remembered(f"deleted after {step}", play)
-    return run, [*_compared(rehearsal, run, usual, play, arguments)]
+    violations = [*_compared(rehearsal, run, usual, play, arguments)]
+    return run, [*violations, *_left_changed(number, step, objects, rehearsal)]
+
+
+def _left_changed(
+    number: str, step: int, objects: dict[ObjectRef, UserObject], rehearsal: Rehearsal
+) -> Iterator[Violation]:
+    """Yield what other objects have once the custom resources are gone, and without the crash have not."""
+    customs, *further = deletions(rehearsal.reference, objects)
+    if not further:
+        return
+    steps = [*rehearsal.steps[: step + 1], customs, rehearsal.patience()]
+    usual = rehearsal.remembered(f"left after {step}", lambda: rehearsal.run(steps))
+    run = rehearsal.run(steps, AS_WRITTEN, InterruptedCreation(number, step + 1))
+    if ended_early(usual) or ended_early(run):
+        return
+    for each in rehearsal.differences(Moment(usual, -1), Moment(run, -1)):
+        user_value = value_at(objects[each.ref].content, each.path) if each.ref in objects else None
+        if each.path[:1] == ("spec",) and user_value == each.expected:
+            text = f"after a crash the custom resources are deleted, and what the operator has changed stays: {each}"
+            yield Violation("left-behind", text)
+            return
 
 
 def _perturbation(arguments: tuple[str, ...], reference: ScenarioRun) -> Perturbation | None:
@@ -176,7 +225,7 @@ def _perturbation(arguments: tuple[str, ...], reference: ScenarioRun) -> Perturb
     return AtWrite(fault, str(len(reference.writes) + int(number)))
 
 
-def _deletions(run: ScenarioRun, objects: dict[ObjectRef, UserObject]) -> list[ScenarioStep]:
+def deletions(run: ScenarioRun, objects: dict[ObjectRef, UserObject]) -> list[ScenarioStep]:
     """Return the steps that delete custom resources, then other objects; the last ones created first."""
     customs = {each.ref for each, _ in custom_objects(run, objects)}
     ordered = list(reversed(objects.values()))

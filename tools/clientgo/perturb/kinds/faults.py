@@ -62,6 +62,33 @@ class AtEach(Perturbation):
         return self._fault
 
 
+class Outage(Perturbation):
+    """All writes of a step fail until the operator has seen everything: no later event leads to a second attempt."""
+
+    def __init__(self, step: str) -> None:
+        self._step = int(step) - 1
+        self._active = self._has_failed = False
+
+    def before_step(self, world: World, number: int) -> None:
+        """Begin at the step."""
+        if number == self._step:
+            self._active = True
+            world.note("perturb", "writes fail")
+
+    def write(self, world: World, number: int, outgoing: Outgoing) -> str:
+        """Fail."""
+        self._has_failed |= self._active
+        return "error-500" if self._active else ""
+
+    def idle(self, world: World) -> bool:
+        """End once the operator waits for a time, and has tried."""
+        if self._active and self._has_failed:
+            self._active = False
+            world.note("perturb", "writes succeed again")
+            return True
+        return False
+
+
 class Down(Perturbation):
     """The operator is down while a step changes the cluster, and starts afterwards."""
 

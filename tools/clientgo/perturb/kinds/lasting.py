@@ -38,7 +38,8 @@ def released(run: ScenarioRun) -> set[ObjectRef]:
 def leftovers(run: ScenarioRun, lasting: Iterable[str] = ()) -> set[ObjectRef]:
     """Return the operator's objects that are still there at the end of a run, without an owner, and not on purpose."""
     final = run.states[-1]
-    by_operator = {change.ref for change in run.changes if change.actor == "operator" and change.kind == "ADDED"}
+    added = [change for change in run.changes if change.actor == "operator" and change.kind == "ADDED"]
+    by_operator = {change.ref for change in added} - {change.ref for change in added if change.step < 0}  # at its start
     removed = {change.ref.resource for change in run.changes if change.kind == "DELETED"}
     stays = {*lasting, *(LASTING - removed)}
     uids = {obj["metadata"]["uid"] for obj in final.values()}

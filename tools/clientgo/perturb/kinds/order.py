@@ -7,7 +7,7 @@ from typing import Any
 
 from clientgo.perturb.compare import FieldPath, MaskedValue, StateDifference, value_at
 from clientgo.perturb.record import ScenarioRun
-from clientgo.perturb.state import ObjectRef
+from clientgo.perturb.state import ClusterState, ObjectRef
 
 
 def is_order_of_service(
@@ -17,12 +17,17 @@ def is_order_of_service(
 
     An operator that starts again, or sees an object late, serves others first. It must not take a value back.
     """
+    runs = reference, run
+    remaining = [each for each in differences if not _is_last_serial(each, differences, runs, number)]
     groups: dict[tuple[str, FieldPath], list[StateDifference]] = defaultdict(list)
-    for each in differences:
+    for each in remaining:
         groups[each.ref.resource, each.path].append(each)
+    serials = {
+        field for field in groups if len(remaining) < len(differences) and _are_serial(*field, run.states[number])
+    }
     return bool(groups) and all(
-        path and path[:1] != ("spec",) and _are_assigned(group, run, reference, number)
-        for (_, path), group in groups.items()
+        path and path[:1] != ("spec",) and _are_assigned(group, run, reference, number, (resource, path) in serials)
+        for (resource, path), group in groups.items()
     )
 
 
@@ -40,17 +45,24 @@ def serves_others_first(values: Iterable[tuple[Any, Any]], run: ScenarioRun) -> 
 
 
 def is_count(difference: StateDifference) -> bool:
-    """Return whether annotations differ only in numbers and times, such as a count of the changes that were seen."""
+    """Return whether annotations differ only in numbers and times, such as a count of the changes that were seen.
+
+    So do the server's numbers of revisions.
+    """
+    if difference.ref.resource == "controllerrevisions.apps":
+        return difference.path == ("revision",)
     values = [value for value in difference[2:] if isinstance(value, str | dict)]
     members = [member for value in values for member in (value.values() if isinstance(value, dict) else [value])]
     is_annotation = difference.path[:2] == ("metadata", "annotations")
     return is_annotation and all(isinstance(each, MaskedValue) or str(each).isdigit() for each in members)
 
 
-def _are_assigned(group: Sequence[StateDifference], run: ScenarioRun, reference: ScenarioRun, number: int) -> bool:
+def _are_assigned(
+    group: Sequence[StateDifference], run: ScenarioRun, reference: ScenarioRun, number: int, are_serial: bool
+) -> bool:
     path = group[0].path
     is_known = _are_exchanged(group) or all(_is_of_another(each, run, reference, number) for each in group)
-    return is_known and all(_is_assigned_once(run, each.ref, path) for each in group)
+    return (are_serial or is_known) and all(_is_assigned_once(run, each.ref, path) for each in group)
 
 
 def _are_exchanged(group: Sequence[StateDifference]) -> bool:
@@ -71,6 +83,38 @@ def _is_of_another(each: StateDifference, run: ScenarioRun, reference: ScenarioR
     return any(value_at(change.new, path) == value for change in before) and all(
         value_at(other, path) != value for other in neighbours
     )
+
+
+def _is_last_serial(
+    counter: StateDifference, differences: Sequence[StateDifference], runs: Sequence[ScenarioRun], number: int
+) -> bool:
+    """Return whether a number is the last, or the next, of the serial numbers that objects of another kind have got."""
+    fields = {(each.ref.resource, each.path) for each in differences if each.ref.resource != counter.ref.resource}
+    values = _integer(counter.expected), _integer(counter.actual)
+    for field in fields:
+        states = (run.states[number] for run in runs)
+        lasts = [max(_serials(*field, state)) for state in states if _are_serial(*field, state)]
+        steps = {value - last for value, last in zip(values, lasts, strict=False) if value is not None}
+        if len(lasts) == len(values) and None not in values and steps in ({0}, {1}):
+            return True
+    return False
+
+
+def _are_serial(resource: str, path: FieldPath, state: ClusterState) -> bool:
+    """Return whether several objects have numbers, which are all different."""
+    numbers = _serials(resource, path, state)
+    return len(numbers) > 1 and len(set(numbers)) == len(numbers)
+
+
+def _serials(resource: str, path: FieldPath, state: ClusterState) -> list[int]:
+    values = (_integer(value_at(obj, path)) for ref, obj in state.items() if ref.resource == resource)
+    return [value for value in values if value is not None]
+
+
+def _integer(value: Any) -> int | None:
+    if isinstance(value, bool) or not re.fullmatch(r"\d+", str(value)):
+        return None
+    return int(value)
 
 
 def _is_assigned_once(run: ScenarioRun, ref: ObjectRef, path: FieldPath) -> bool:

@@ -19,6 +19,7 @@ from clientgo.perturb.compare import (
     unplaced,
     value_at,
 )
+from clientgo.perturb.kinds.derived import by_workload, is_default
 from clientgo.perturb.kinds.lasting import LASTING
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef, owner_uids
@@ -106,11 +107,12 @@ class Rehearsal:
         counts: bool = False,
         is_extra_only: bool = False,
         usual: Sequence[StateDifference] = (),
+        dismisses: Callable[[StateDifference], bool] = lambda _: False,
     ) -> Iterator[Violation]:
         """Yield a violation if two states differ, also when `again` plays them.
 
         With `counts` larger counts are no difference, with `is_extra_only` nothing but an additional object is one,
-        and those in `usual` are none.
+        and those in `usual`, and that `dismisses` selects, are none.
         """
         first = [
             each
@@ -118,6 +120,7 @@ class Rehearsal:
             if not any(_is_like(each, other) for other in usual)
             and not (counts and _is_larger_count(each))
             and (each.is_extra or not is_extra_only)
+            and not dismisses(each)
         ]
         second = again() if first else None
         if second is not None:
@@ -131,19 +134,23 @@ class Rehearsal:
         """Return the differences of two states, without effects that are not undone."""
         placed = _placed(expected.run) | _placed(actual.run)
         before, after = (
-            _without_history(normalized(moment.state, self.masks), placed) for moment in (expected, actual)
+            by_workload(_without_history(normalized(moment.state, self.masks), placed)) for moment in (expected, actual)
         )
-        results = [part for each in state_differences(before, after) for part in _by_record(each)]
+        differing = (
+            each for each in state_differences(before, after) if not is_default(each, expected.run, actual.run)
+        )
+        results = [part for each in differing for part in _by_record(each)]
         namespaces = {each.ref.name for each in results if each.is_extra and each.ref.resource == "namespaces"}
         removed = {change.ref.resource for change in actual.run.changes if change.kind == "DELETED"}
         stays = self.lasting | (LASTING - removed)
-        evicted = _deleted_for_good(actual.run)
+        evicted, claims = _deleted_for_good(actual.run), _claims_of_templates(actual.run)
         return [
             each
             for each in results
             if each.ref.resource not in self.lasting
             and not (each.is_extra and _stays(each, stays, namespaces))
             and not (each.is_missing and each.ref in evicted)
+            and not (each.path[:1] == ("spec",) and each.ref in claims)
         ]
 
 
@@ -163,10 +170,16 @@ def _deleted_for_good(run: ScenarioRun) -> set[ObjectRef]:
     return {change.ref for change in run.changes if change.kind == "DELETED" and change.actor != "user"} & by_user
 
 
+def _claims_of_templates(run: ScenarioRun) -> set[ObjectRef]:
+    """Return the claims that the server created by a StatefulSet's template, which another template does not change."""
+    by_server = (change for change in run.changes if change.actor == "server" and change.kind == "ADDED")
+    return {change.ref for change in by_server if change.ref.resource == "persistentvolumeclaims"}
+
+
 def _by_record(difference: StateDifference) -> Iterator[StateDifference]:
     """Yield the differences of single annotations or fields of the status, if all are absent in one of the states."""
     expected, actual = (value if isinstance(value, dict) else {} for value in (difference.expected, difference.actual))
-    if not _is_record(difference.path) or not (expected or actual):
+    if not is_record(difference.path) or not (expected or actual):
         yield difference
         return
     for path, before, after in differences(expected, actual, difference.path):
@@ -178,28 +191,25 @@ def _persists(first: StateDifference, second: StateDifference | None) -> bool:
     if second is None:
         return False
     is_other = isinstance(first.actual, MaskedValue) or first.actual != second.actual
-    return not (_is_record(first.path) and _is_scalar(first.actual) and is_other)
+    return not (is_record(first.path) and is_other)
 
 
 def _is_like(difference: StateDifference, usual: StateDifference) -> bool:
     """Return whether a difference is a usual one, or another value of the same record."""
     if difference[:2] != usual[:2]:
         return False
-    return _is_record(difference.path) or (difference.expected, difference.actual) == (usual.expected, usual.actual)
+    return is_record(difference.path) or (difference.expected, difference.actual) == (usual.expected, usual.actual)
 
 
 def _is_larger_count(difference: StateDifference) -> bool:
     """Return whether the operator has counted more than in the other run, such as its attempts."""
     before, after = _number(difference.expected), _number(difference.actual)
-    return _is_record(difference.path) and after is not None and after > (before or 0)
+    return is_record(difference.path) and after is not None and after > (before or 0)
 
 
-def _is_record(path: Sequence[str]) -> bool:
+def is_record(path: Sequence[str]) -> bool:
+    """Return whether a field is one in which operators record what they have done."""
     return path[:1] == ("status",) or path[:2] == ("metadata", "annotations")
-
-
-def _is_scalar(value: Any) -> bool:
-    return isinstance(value, str | int | float)
 
 
 def _number(value: Any) -> float | None:
@@ -253,11 +263,13 @@ def refused(run: ScenarioRun, step: int) -> list[str]:
 
 
 def holds_on(before: Moment, created: Moment, after: Moment, owner: ObjectRef, masks: Masks) -> bool:
-    """Return whether the operator retains children as they were, and reports a value by which it would create none."""
-    if owner not in before.state or not has_no_children(created, owner) or has_no_children(before, owner):
+    """Return whether the operator retains what it has done, and reports a value by which it would do nothing."""
+    if owner not in before.state or not has_no_children(created, owner):
         return False
     states = [normalized(moment.state, masks) for moment in (before, created, after)]
     earlier, fresh, current = (_report(state.get(owner, {})) for state in states)
+    if has_no_children(before, owner) and (not earlier or fresh):
+        return False  # a report tells that it has done something, and does nothing by the other value
     return (fresh == current != earlier or (not fresh and current == earlier)) and all(
         states[0].get(ref) == states[2].get(ref) for ref in states[0] if ref not in states[1]
     )

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from clientgo.perturb.compare import StateDifference, value_at
+from clientgo.perturb.kinds.derived import template_of
 from clientgo.perturb.kinds.rehearsal import identified
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import Object, ObjectChange, ObjectRef
@@ -43,6 +45,18 @@ def user_objects(run: ScenarioRun, step: int | None = None) -> dict[ObjectRef, U
         elif change.ref in results and change.new is not None:
             _apply(results[change.ref], change.old or {}, change.new, change.step)
     return {ref: each for ref, each in results.items() if not run.states or step is not None or ref in run.states[-1]}
+
+
+def is_released(difference: StateDifference, created: ScenarioRun, objects: Mapping[ObjectRef, UserObject]) -> bool:
+    """Return whether a user's object, which the operator leaves alone now, keeps a value that it was changed to.
+
+    Nothing says what it had before: numbers and texts are no additions, which are undone.
+    """
+    ref, path = template_of(difference.ref, difference.path)
+    if ref not in objects or not path or any(each.ref == ref and each.actor == "operator" for each in created.changes):
+        return False
+    user_value = value_at(objects[ref].content, path)
+    return isinstance(user_value, str | int) and user_value != difference.actual
 
 
 def at_fullest(run: ScenarioRun) -> ScenarioRun:
