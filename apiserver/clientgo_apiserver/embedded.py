@@ -11,10 +11,10 @@ from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.api.users import ADMIN, authenticated
 from clientgo_apiserver.cluster.internal import Internal
-from clientgo_apiserver.crds.crdstatus import KEY
 from clientgo_apiserver.handlers.dispatch import Api
 from clientgo_apiserver.options import BundledOptions
 from clientgo_apiserver.server import ApiServer
+from clientgo_apiserver.storage.keys import DEFINITIONS
 from clientgo_apiserver.storage.sqlite import DataUnusable, load_or_create_key
 
 _TOKEN = "admin.token"  # nosec B105  # a file's name
@@ -77,7 +77,7 @@ def _random_token() -> str:
 def _install(definition: Object, api: Api) -> None:
     internal = Internal(api, manager="clientgo-apiserver")
     try:
-        internal.create(KEY, "", definition)
+        internal.create(DEFINITIONS, "", definition)
     except ApiFailure as failure:
         if failure.reason != "AlreadyExists":
             raise
@@ -85,10 +85,10 @@ def _install(definition: Object, api: Api) -> None:
         described = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}
         patch = [{"op": "add", "path": f"/metadata/{key}", "value": value} for key, value in described.items()]
         patch.append({"op": "replace", "path": "/spec", "value": definition["spec"]})
-        internal.patch(KEY, "", metadata["name"], patch, kind="json")
+        internal.patch(DEFINITIONS, "", metadata["name"], patch, kind="json")
 
 
 def _is_established(name: str, api: Api) -> bool:
-    definition = api.state.store.get(KEY, "", name) or {}
+    definition = api.state.store.get(DEFINITIONS, "", name) or {}
     conditions = (definition.get("status") or {}).get("conditions") or ()
     return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from clientgo.testing.clock import FakeClock
-from clientgo_apiserver.crds.crdstatus import KEY as DEFINITION_KEY
 from clientgo_apiserver.handlers.dispatch import Answer, Api
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.http.messages import HTTPResponse
 from clientgo_apiserver.server import build
 from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
+from clientgo_apiserver.storage.keys import DEFINITIONS as DEFINITION_KEY
 from clientgo_apiserver.storage.stored import Journal
 
 Object = dict[str, Any]

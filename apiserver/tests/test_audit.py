@@ -18,10 +18,10 @@ from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.api.status import internal_error
 from clientgo_apiserver.api.users import ADMIN, authenticated
 from clientgo_apiserver.audit import REVISION
-from clientgo_apiserver.cluster.kinds import DEPLOYMENTS
 from clientgo_apiserver.server import ApiServer, build
 from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
+from clientgo_apiserver.storage.keys import DEPLOYMENTS
 
 Event = dict[str, Any]
 

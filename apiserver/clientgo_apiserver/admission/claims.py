@@ -8,12 +8,12 @@ node alone, `associated-node:update`, or for any, `arbitrary-node:update`.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, forbidden_field, invalid
 from clientgo_apiserver.auth.authorization import Attributes, decide, refusal
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import NAMESPACES
 
 _ADMINISTERED = "resource.kubernetes.io/admin-access"
 _NODE = "authentication.kubernetes.io/node-name"

@@ -11,6 +11,7 @@ from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import forbidden
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import PODS
 from clientgo_apiserver.storage.stored import Key
 
 PRIORITY_CLASSES: Key = ("scheduling.k8s.io", "priorityclasses")
@@ -37,7 +38,7 @@ def with_policy_defaults(state: State, write: Write, new: Object, old: Object | 
 
 def _keep_policy_defaults(write: Write, new: Object, old: Object) -> Object:
     """Return a pod that replaces `old` with the priority and the tolerations it was created with, if it lacks them."""
-    if write.resource.storage != ("", "pods") or write.subresource or new["spec"] == old["spec"]:
+    if write.resource.storage != PODS or write.subresource or new["spec"] == old["spec"]:
         return new
     assigned = {field: old["spec"][field] for field in ("priority", "preemptionPolicy") if field in old["spec"]}
     return _with_tolerations({**new, "spec": {**assigned, **new["spec"]}})

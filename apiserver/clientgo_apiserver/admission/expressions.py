@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from clientgo_apiserver.admission.matching import Case
-from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.admission.namespaces import is_namespace
 from clientgo_apiserver.api.limits import CostLimitExceeded, OutOfBudget, cost_limit
 from clientgo_apiserver.api.resources import Object
@@ -18,6 +17,7 @@ from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.cel.values import CelError
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import NAMESPACES
 
 Values = dict[str, Any]
 P = ParamSpec("P")

@@ -8,13 +8,13 @@ from clientgo_apiserver.api.status import forbidden
 from clientgo_apiserver.registry.defaults.pods import amounts, pod_amounts, quality_of_service
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import PODS
 from clientgo_apiserver.storage.stored import Key
 
 KEY: Key = ("", "limitranges")
 ANNOTATION = "kubernetes.io/limit-ranger"
 _KINDS = {"request": "requests", "limit": "limits"}
 _CONTAINERS = ("containers", "initContainers")
-_PODS: Key = ("", "pods")
 _CLAIM = "PersistentVolumeClaim"
 
 
@@ -53,10 +53,10 @@ def _with_defaults(pod: Object, limit_range: Object) -> tuple[Object, list[str]]
 
 def check_ranges(state: State, write: Write, obj: Object, old: Object | None) -> None:
     """Check a new pod, or a volume claim, against the limit ranges of its namespace (403)."""
-    if not state.store.count(KEY) or (old is not None and write.resource.storage == _PODS):
+    if not state.store.count(KEY) or (old is not None and write.resource.storage == PODS):
         return
     violations: list[str] = []
-    measured = _measured_pod(obj) if write.resource.storage == _PODS else _measured_claim(obj)
+    measured = _measured_pod(obj) if write.resource.storage == PODS else _measured_claim(obj)
     for limit_range in state.store.list(KEY, write.namespace):
         for item in (limit_range.get("spec") or {}).get("limits") or ():
             for usage in measured.get(item.get("type", ""), ()):

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.admission.namespaces import is_namespace
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.registry.views import from_storage, to_storage
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import NAMESPACES
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key
 

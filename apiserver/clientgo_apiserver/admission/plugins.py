@@ -27,6 +27,7 @@ from clientgo_apiserver.auth.authorization import (
 from clientgo_apiserver.registry.defaults.pods import amounts
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import DEVICE_CLAIMS, PODS
 from clientgo_apiserver.storage.stored import Key
 
 
@@ -35,7 +36,7 @@ def check_owners(state: State, write: Write, new: Object, old: Object | None) ->
     if write.request.internal or not state.options.owner_references_permissions:
         return
     before, after = _owners(old or {}), _owners(new)
-    if before == after or (write.resource.storage == ("", "pods") and write.subresource == "status"):
+    if before == after or (write.resource.storage == PODS and write.subresource == "status"):
         return
     if old is not None:
         resource, target = write.resource, (write.subresource, write.namespace, write.name)
@@ -110,19 +111,17 @@ def check_policies(state: State, write: Write, new: Object, old: Object | None) 
     """Check an object that is about to be created or updated; for subresources, only its owners and signer."""
     check_owners(state, write, new, old)
     check_signer(state, write, new, old)
-    if write.resource.storage == _CLAIMS:
+    if write.resource.storage == DEVICE_CLAIMS:
         check_claim_status(state, write, new, old)
     if not write.subresource:
         for plugin in _PLUGINS.get(write.resource.storage, ()):
             plugin(state, write, new, old)
 
 
-_CLAIMS: Key = ("resource.k8s.io", "resourceclaims")
-_PODS: Key = ("", "pods")
 _PLUGINS: dict[Key, tuple[Plugin, ...]] = {
     **dict.fromkeys((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS), (check_escalation,)),
-    _PODS: (check_ranges, podsecurity.check_pod),
-    _CLAIMS: (check_admin_access,),
+    PODS: (check_ranges, podsecurity.check_pod),
+    DEVICE_CLAIMS: (check_admin_access,),
     ("resource.k8s.io", "resourceclaimtemplates"): (check_admin_access,),
     ("", "persistentvolumeclaims"): (check_ranges, _check_resize),
     PRIORITY_CLASSES: (_check_priority_class,),

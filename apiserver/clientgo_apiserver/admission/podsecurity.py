@@ -9,18 +9,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.admission.podsecuritychecks import CheckResult, described, violations
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, forbidden, invalid, invalid_value
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import NAMESPACES, PODS
 
 _PREFIX = "pod-security.kubernetes.io/"
 _LEVELS = ("privileged", "baseline", "restricted")
 _VERSION = re.compile(r"v1\.(0|[1-9][0-9]*)")
-_PODS = ("", "pods")
 _MAX_CHECKED = 3000  # pods checked when a namespace becomes stricter
 
 
@@ -91,7 +90,7 @@ def check_namespace(state: State, write: Write, new: Object, old: Object | None)
 
 def _pod_warnings(state: State, namespace: str, level: _Level) -> list[str]:
     pods_by_reasons: dict[str, list[str]] = {}
-    for pod in state.store.list(_PODS, namespace)[:_MAX_CHECKED]:
+    for pod in state.store.list(PODS, namespace)[:_MAX_CHECKED]:
         broken = [reason for reason, _ in level.broken(pod["metadata"], pod.get("spec") or {})]
         if broken:
             pods_by_reasons.setdefault(", ".join(broken), []).append(pod["metadata"]["name"])

@@ -17,16 +17,12 @@ from clientgo_apiserver.api.status import forbidden
 from clientgo_apiserver.registry.defaults.pods import amounts, pod_amounts
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import CLAIMS, DEVICE_CLAIMS, PODS, QUOTAS, SERVICES
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key
 
 Usage = dict[str, ParsedQuantity]
 
-KEY: Key = ("", "resourcequotas")
-PODS: Key = ("", "pods")
-SERVICES: Key = ("", "services")
-CLAIMS: Key = ("", "persistentvolumeclaims")
-DEVICE_CLAIMS: Key = ("resource.k8s.io", "resourceclaims")
 CHANGEABLE = (PODS, SERVICES, CLAIMS)
 """Keys of the objects whose usage an update can change."""
 
@@ -45,12 +41,12 @@ _FINISHED = ("Succeeded", "Failed")
 
 def check_quota(state: State, write: Write, new: Object, old: Object | None) -> None:
     """Check an object against the quotas of its namespace (403)."""
-    if not state.store.count(KEY) or not write.namespace or write.subresource not in ("", "resize"):
+    if not state.store.count(QUOTAS) or not write.namespace or write.subresource not in ("", "resize"):
         return
     key = write.resource.storage
     if old is not None and key not in CHANGEABLE:
         return
-    for quota in state.store.list(KEY, write.namespace):
+    for quota in state.store.list(QUOTAS, write.namespace):
         if not _matches(quota, key, new):
             continue
         hard, name = _hard(quota), quota["metadata"]["name"]
@@ -124,7 +120,7 @@ class QuotaUsage:
         quotas = self._counted.get(meta.get("namespace", ""))
         if quotas is None:
             return
-        if key == KEY and new is None:
+        if key == QUOTAS and new is None:
             quotas.pop(meta["name"], None)
         if old is not None and new is not None and key not in CHANGEABLE:
             return

@@ -24,6 +24,7 @@ from clientgo_apiserver.http.webhookclient import CallFailed, ReviewStatus, conc
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import SERVICES
 from clientgo_apiserver.storage.stored import Key
 
 MUTATING: Key = (GROUP, "mutatingwebhookconfigurations")
@@ -199,7 +200,7 @@ async def _call(state: State, hook: Hook, request: Object, deadline: float) -> _
     client = hook.spec.get("clientConfig") or {}
     seconds = max(0.0, min(float(hook.spec.get("timeoutSeconds") or 10), deadline - state.clock.now()))
     service, uid = client.get("service") or {}, str(uuid.uuid4())
-    exists = state.store.entry(("", "services"), service.get("namespace", ""), service.get("name", "")) is not None
+    exists = state.store.entry(SERVICES, service.get("namespace", ""), service.get("name", "")) is not None
     body = {"kind": "AdmissionReview", "apiVersion": _API_VERSION, "request": {"uid": uid, **request}}
     try:
         endpoint = endpoint_of(client, state.options.webhook_services, seconds=seconds, exists=exists)

@@ -16,10 +16,9 @@ from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, invalid, invalid_value, not_found
 from clientgo_apiserver.api.users import User, service_account
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import ACCOUNTS, SECRETS
 from clientgo_apiserver.storage.stored import Key
 
-KEY: Key = ("", "serviceaccounts")
-SECRETS: Key = ("", "secrets")
 TOKEN_TYPE = "kubernetes.io/service-account-token"  # nosec B105  # a type of Secrets
 ACCOUNT_NAME, ACCOUNT_UID = "kubernetes.io/service-account.name", "kubernetes.io/service-account.uid"
 _SECRET_ISSUER = "kubernetes/serviceaccount"  # nosec B105  # of tokens in Secrets
@@ -110,7 +109,7 @@ def _secret_user(state: State, token: str, claims: Object) -> User | None:
         claims[f"{_SECRET_CLAIM}{field}"]
         for field in ("namespace", "secret.name", "service-account.name", "service-account.uid")
     )
-    account, secret = state.store.get(KEY, namespace, name), state.store.get(SECRETS, namespace, secret_name)
+    account, secret = state.store.get(ACCOUNTS, namespace, name), state.store.get(SECRETS, namespace, secret_name)
     held = ((secret or {}).get("data") or {}).get("token")
     if account is None or account["metadata"]["uid"] != uid or held != base64.b64encode(token.encode()).decode():
         return None
@@ -126,7 +125,7 @@ def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,))
         return None
     bound = claims["kubernetes.io"]
     namespace, name = bound["namespace"], bound["serviceaccount"]["name"]
-    account = state.store.get(KEY, namespace, name)
+    account = state.store.get(ACCOUNTS, namespace, name)
     if account is None or account["metadata"]["uid"] != bound["serviceaccount"]["uid"]:
         return None
     extra = {f"{_EXTRA}credential-id": (f"JTI={claims['jti']}",)}

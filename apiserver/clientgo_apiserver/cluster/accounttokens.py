@@ -1,11 +1,11 @@
 """Controller of the Secrets that hold tokens of service accounts."""
 
 import base64
-from collections.abc import Iterable
 
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.auth.serviceaccounts import ACCOUNT_NAME, ACCOUNT_UID, KEY, SECRETS, TOKEN_TYPE, secret_token
+from clientgo_apiserver.auth.serviceaccounts import ACCOUNT_NAME, ACCOUNT_UID, TOKEN_TYPE, secret_token
 from clientgo_apiserver.cluster.base import InternalController, annotation
+from clientgo_apiserver.storage.keys import ACCOUNTS, SECRETS
 from clientgo_apiserver.storage.stored import Key, name_of
 
 
@@ -13,14 +13,12 @@ class AccountTokenController(InternalController):
     """Fills each Secret of a service account, and removes those whose account does not exist."""
 
     _sources = (SECRETS,)
-
-    def _watched(self) -> Iterable[Key] | None:
-        return (SECRETS, KEY)
+    _further = (ACCOUNTS,)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == SECRETS and new is not None and new.get("type") == TOKEN_TYPE:
             self._schedule(*name_of(new))
-        elif key == KEY and old is not None and new is None:
+        elif key == ACCOUNTS and old is not None and new is None:
             namespace, account = name_of(old)
             for secret in self._store.list(SECRETS, namespace):
                 if secret.get("type") == TOKEN_TYPE and annotation(secret, ACCOUNT_NAME) == account:
@@ -31,7 +29,7 @@ class AccountTokenController(InternalController):
         secret = self._store.get(SECRETS, namespace, name)
         if secret is None or secret.get("type") != TOKEN_TYPE:
             return
-        account = self._store.get(KEY, namespace, annotation(secret, ACCOUNT_NAME))
+        account = self._store.get(ACCOUNTS, namespace, annotation(secret, ACCOUNT_NAME))
         uid = account["metadata"]["uid"] if account is not None else ""
         if account is None or annotation(secret, ACCOUNT_UID) not in ("", uid):
             self._internal.delete(SECRETS, namespace, name, uid=secret["metadata"]["uid"])

@@ -4,34 +4,31 @@ This server has no network of services, so such a group is never available; the 
 on a cluster whose server cannot be reached. Local API services are available once they are created.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, condition_of, other_conditions
+from clientgo_apiserver.cluster.endpoints import SERVICE_NAME
+from clientgo_apiserver.storage.keys import SERVICES, SLICES
 from clientgo_apiserver.storage.stored import Key
 
 API_SERVICES: Key = ("apiregistration.k8s.io", "apiservices")
-_SERVICES: Key = ("", "services")
-_SLICES: Key = ("discovery.k8s.io", "endpointslices")
-_SERVICE_NAME = "kubernetes.io/service-name"
 
 
 class AvailabilityController(InternalController):
     """Writes the condition of API services when they, their Services or the endpoints of these change."""
 
     _sources = (API_SERVICES,)
-
-    def _watched(self) -> Iterable[Key] | None:
-        return (API_SERVICES, _SERVICES, _SLICES)
+    _further = (SERVICES, SLICES)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         meta = (new or old or {})["metadata"]
         if key == API_SERVICES and new is not None:
             self._schedule(meta["name"])
-        elif key == _SERVICES:
+        elif key == SERVICES:
             self._schedule_users(meta["namespace"], meta["name"])
-        elif key == _SLICES:
-            self._schedule_users(meta["namespace"], (meta.get("labels") or {}).get(_SERVICE_NAME, ""))
+        elif key == SLICES:
+            self._schedule_users(meta["namespace"], (meta.get("labels") or {}).get(SERVICE_NAME, ""))
 
     def _schedule_users(self, namespace: str, name: str) -> None:
         for obj in self._store.list(API_SERVICES):
@@ -55,7 +52,7 @@ class AvailabilityController(InternalController):
         """Return the reason why the server of a group is not available, and the message."""
         reference = spec["service"]
         namespace, name, number = reference["namespace"], reference["name"], reference.get("port") or 443
-        service = self._store.get(_SERVICES, namespace, name)
+        service = self._store.get(SERVICES, namespace, name)
         if service is None:
             return "ServiceNotFound", f'service/{name} in "{namespace}" is not present'
         address = service["spec"].get("clusterIP") or name
@@ -74,8 +71,8 @@ class AvailabilityController(InternalController):
         return "FailedDiscoveryCheck", f"failing or missing response from {url}: {reason}"
 
     def _slices(self, namespace: str, service: str) -> Iterator[Object]:
-        for each in self._store.list(_SLICES, namespace):
-            if (each["metadata"].get("labels") or {}).get(_SERVICE_NAME) == service:
+        for each in self._store.list(SLICES, namespace):
+            if (each["metadata"].get("labels") or {}).get(SERVICE_NAME) == service:
                 yield each
 
 

@@ -1,6 +1,6 @@
 """Base class of the controllers that watch the store and write through `Internal`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from clientgo.log import get_logger
@@ -32,7 +32,9 @@ class InternalController:
     """
 
     _sources: ClassVar[tuple[Key, ...]] = ()
-    """Keys whose stored objects are passed to `_changed` at the start."""
+    """Keys whose stored objects are passed to `_changed` at the start, and their changes from then on."""
+    _further: ClassVar[tuple[Key, ...] | None] = ()
+    """Further keys whose changes are passed to `_changed`; None for all keys."""
 
     def __init__(self, internal: Internal) -> None:
         self._internal = internal
@@ -46,7 +48,8 @@ class InternalController:
 
     def start(self) -> None:
         """Bring the stored objects up to date, and react to every change from now on."""
-        self._unsubscribe = self._store.subscribe(self._changed, self._watched())
+        watched = None if self._further is None else (*self._sources, *self._further)
+        self._unsubscribe = self._store.subscribe(self._changed, watched)
         for key in self._sources:
             for obj in self._store.list(key):
                 self._changed("ADDED", key, None, obj)
@@ -56,10 +59,6 @@ class InternalController:
         if self._unsubscribe is not None:
             self._unsubscribe()
             self._unsubscribe = None
-
-    def _watched(self) -> Iterable[Key] | None:
-        """Return the keys whose changes are passed to `_changed`; None for all. By default those of the start."""
-        return self._sources
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         raise NotImplementedError

@@ -4,7 +4,6 @@ Pods are counted as they change: a change costs the same, however many pods and 
 """
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,16 +11,22 @@ from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
-from clientgo_apiserver.cluster.kinds import DEPLOYMENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from clientgo_apiserver.cluster.owned import controller_of, topmost_controller
 from clientgo_apiserver.cluster.podcontrol import FINISHED, is_ready, phase_of, seconds_of
 from clientgo_apiserver.cluster.rollout import resolve, wanted_replicas
 from clientgo_apiserver.cluster.selectorindex import LabelIndex, SelectorIndex
 from clientgo_apiserver.handlers.scale import scale_of
+from clientgo_apiserver.storage.keys import (
+    BUDGETS,
+    DEPLOYMENTS,
+    PODS,
+    REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
+    STATEFUL_SETS,
+)
 from clientgo_apiserver.storage.selection import label_selector, selects
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
-BUDGETS: Key = ("policy", "poddisruptionbudgets")
 _SCALED: dict[str, Key] = {
     "ReplicaSet": REPLICA_SETS,
     "StatefulSet": STATEFUL_SETS,
@@ -72,6 +77,7 @@ class DisruptionController(InternalController):
     """Keeps the status of every PodDisruptionBudget."""
 
     _sources = (BUDGETS,)
+    _further = (PODS, *_SCALED.values())
 
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
@@ -79,9 +85,6 @@ class DisruptionController(InternalController):
         self._members: dict[Name, _Members] = {}
         self._selectors = SelectorIndex()
         self._labels: LabelIndex | None = None  # of pods; none until there is a budget: hardly any server has one
-
-    def _watched(self) -> Iterable[Key] | None:
-        return (BUDGETS, PODS, *_SCALED.values())
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == BUDGETS:

@@ -5,9 +5,9 @@ from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import controller_reference, is_deleting
 from clientgo_apiserver.cluster.cronschedule import latest_time, local_time, times_after
 from clientgo_apiserver.cluster.jobconditions import end_of
-from clientgo_apiserver.cluster.kinds import JOBS
 from clientgo_apiserver.cluster.podcontrol import WorkloadController, seconds_of
 from clientgo_apiserver.gotypes.metadata import rfc3339
+from clientgo_apiserver.storage.keys import JOBS
 from clientgo_apiserver.storage.stored import Key, name_of
 
 CRON_JOBS: Key = ("batch", "cronjobs")
@@ -21,7 +21,6 @@ _TOO_MANY = "too many missed start times. Set or decrease .spec.startingDeadline
 class CronJobController(WorkloadController):
     """Creates the Jobs of CronJobs and removes the old ones."""
 
-    _key = CRON_JOBS
     _sources = (CRON_JOBS,)
     _kind = "CronJob"
     _child = JOBS

@@ -1,15 +1,14 @@
 """DaemonSets: one pod on each node that the template selects and tolerates."""
 
-from collections.abc import Iterable
 from functools import partial
 
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import is_deleting
 from clientgo_apiserver.cluster.daemonrollout import DaemonRollout, pods_by_node
-from clientgo_apiserver.cluster.kinds import DAEMON_SETS, NODES, PODS
 from clientgo_apiserver.cluster.placement import matches_node, tolerates
 from clientgo_apiserver.cluster.podcontrol import BURST, split_available
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
+from clientgo_apiserver.storage.keys import DAEMON_SETS, NODES, PODS
 from clientgo_apiserver.storage.stored import Key, name_of
 
 _TOLERATED = {
@@ -26,12 +25,9 @@ _TOLERATED = {
 class DaemonSetController(RevisionedController):
     """Keeps the pods of DaemonSets."""
 
-    _key = DAEMON_SETS
     _sources = (DAEMON_SETS,)
+    _further = (NODES,)
     _kind = "DaemonSet"
-
-    def _watched(self) -> Iterable[Key] | None:
-        return (DAEMON_SETS, NODES)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)

@@ -4,16 +4,15 @@ A definition becomes Established right after the response to its creation, so a 
 it must on a real cluster, waits one turn of the loop.
 """
 
-from collections.abc import Iterable
-
 from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.cluster.base import InternalController, conditions_of, is_deleting
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.crds.conversion import converter_of
 from clientgo_apiserver.crds.crdschema import served_resources
-from clientgo_apiserver.crds.crdstatus import FINALIZER, KEY, accepted_names, approval_condition, merged_conditions
+from clientgo_apiserver.crds.crdstatus import FINALIZER, accepted_names, approval_condition, merged_conditions
 from clientgo_apiserver.gotypes.structs import rules_of_kind
+from clientgo_apiserver.storage.keys import DEFINITIONS
 from clientgo_apiserver.storage.stored import Key
 
 _VERSION = "apiextensions.k8s.io/v1"
@@ -27,6 +26,8 @@ _DELETED = ("Terminating", "False", "InstanceDeletionCompleted", "removed all in
 class DefinitionController(InternalController):
     """Keeps the registry in sync with the stored definitions."""
 
+    _further = None
+
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
         self._served: dict[str, list[Resource]] = {}
@@ -34,15 +35,15 @@ class DefinitionController(InternalController):
     def start(self) -> None:
         """Serve the stored definitions, and react to every change from now on."""
         super().start()
-        for definition in self._store.list(KEY):
+        for definition in self._store.list(DEFINITIONS):
             self._sync(definition["metadata"]["name"])
 
     def _sync(self, *names: str) -> None:
         (name,) = names
-        definition = self._store.get(KEY, "", name)
+        definition = self._store.get(DEFINITIONS, "", name)
         if definition is None:
             self._serve(name, [])
-            for other in self._store.list(KEY):
+            for other in self._store.list(DEFINITIONS):
                 if other["metadata"]["name"].partition(".")[2] == name.partition(".")[2]:
                     self._schedule(other["metadata"]["name"])  # it may have waited for a name
         elif "deletionTimestamp" in definition["metadata"]:
@@ -50,15 +51,12 @@ class DefinitionController(InternalController):
         else:
             self._accept(definition)
 
-    def _watched(self) -> Iterable[Key] | None:
-        return None
-
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        if key == KEY:
+        if key == DEFINITIONS:
             self._schedule((new or old or {})["metadata"]["name"])
         elif new is None:
             name = f"{key[1]}.{key[0]}"
-            definition = self._store.get(KEY, "", name)
+            definition = self._store.get(DEFINITIONS, "", name)
             if definition is not None and is_deleting(definition):
                 self._schedule(name)  # it waits for its last object to be deleted
 
@@ -88,7 +86,7 @@ class DefinitionController(InternalController):
     def _names_in_use(self, definition: Object) -> tuple[set[str], set[str]]:
         """Return the accepted names and kinds of the definition's group, its own included."""
         names, kinds = set[str](), set[str]()
-        for other in self._store.list(KEY):
+        for other in self._store.list(DEFINITIONS):
             if other["spec"]["group"] == definition["spec"]["group"]:
                 accepted = (other.get("status") or {}).get("acceptedNames") or {}
                 names |= {
@@ -105,7 +103,7 @@ class DefinitionController(InternalController):
         empty = self._delete_all((spec["group"], spec["names"]["plural"]))
         remaining = [finalizer for finalizer in finalizers if finalizer != FINALIZER or not empty]
         if not remaining:
-            self._store.remove(KEY, "", meta["name"])
+            self._store.remove(DEFINITIONS, "", meta["name"])
             return
         condition = _DELETED if empty else _DELETING
         conditions = merged_conditions(conditions_of(definition), [condition], self._now())
@@ -113,11 +111,13 @@ class DefinitionController(InternalController):
         self._put({**definition, "metadata": {**meta, "finalizers": remaining}, "status": status})
 
     def _put(self, changed: Object) -> None:
-        stored = self._store.get(KEY, "", changed["metadata"]["name"])
+        stored = self._store.get(DEFINITIONS, "", changed["metadata"]["name"])
         if stored is not None and changed != stored:
             meta, now = changed["metadata"], self._now()
             entries = after_update(meta.get("managedFields", []), stored, changed, _MANAGER, _STATUS, time=now)
-            self._store.put(KEY, {**changed, "metadata": {**meta, "managedFields": entries}} if entries else changed)
+            self._store.put(
+                DEFINITIONS, {**changed, "metadata": {**meta, "managedFields": entries}} if entries else changed
+            )
 
     def _serve(self, name: str, resources: list[Resource]) -> None:
         served = self._served.get(name, [])

@@ -4,13 +4,12 @@ A template has one ReplicaSet; a rolling update moves replicas from the earlier 
 `maxSurge` and `maxUnavailable`. While a rollout runs, a change of `spec.replicas` is distributed in proportion.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import annotation, condition_of, conditions_of, is_deleting, other_conditions
-from clientgo_apiserver.cluster.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import FINISHED, WorkloadController, phase_of, seconds_of
 from clientgo_apiserver.cluster.rollout import (
@@ -36,6 +35,7 @@ from clientgo_apiserver.cluster.rollout import (
     template_hash,
     wanted_replicas,
 )
+from clientgo_apiserver.storage.keys import DEPLOYMENTS, PODS, REPLICA_SETS
 from clientgo_apiserver.storage.stored import Key, name_of
 
 _DEADLINE_SECONDS = 600.0  # apps/v1's progressDeadlineSeconds
@@ -61,15 +61,12 @@ class _Sets(NamedTuple):
 class DeploymentController(WorkloadController):
     """Rolls out Deployments."""
 
-    _key = DEPLOYMENTS
     _sources = (DEPLOYMENTS,)
+    _further = (PODS,)
     _kind = "Deployment"
     _child = REPLICA_SETS
     _rank = 2
     _own_annotations = (REVISION,)
-
-    def _watched(self) -> Iterable[Key] | None:
-        return (DEPLOYMENTS, PODS)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key != PODS:

@@ -1,20 +1,16 @@
 """EndpointSlices and Endpoints of Services with a selector: the addresses of their pods."""
 
 import ipaddress
-from collections.abc import Iterable
 from typing import Any
 
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, annotation, controller_reference, is_deleting
 from clientgo_apiserver.cluster.internal import Internal
-from clientgo_apiserver.cluster.kinds import NODES, PODS
 from clientgo_apiserver.cluster.podcontrol import FINISHED, is_ready, phase_of
 from clientgo_apiserver.cluster.selectorindex import SelectorIndex
+from clientgo_apiserver.storage.keys import ENDPOINTS, NODES, PODS, SERVICES, SLICES
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
-SERVICES: Key = ("", "services")
-ENDPOINTS: Key = ("", "endpoints")
-SLICES: Key = ("discovery.k8s.io", "endpointslices")
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 SERVICE_NAME = "kubernetes.io/service-name"
 """Labels of EndpointSlices: their controller, and their Service."""
@@ -32,15 +28,13 @@ class EndpointsController(InternalController):
     """Keeps the slices and the Endpoints of every Service that selects pods."""
 
     _sources = (SERVICES,)
+    _further = (PODS,)
 
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
         self._selectors = SelectorIndex()
         self._sizes: dict[Name, int] = {}  # pods that a Service selected last
         self._delayed: set[Name] = set()
-
-    def _watched(self) -> Iterable[Key] | None:
-        return (SERVICES, PODS)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == SERVICES:

@@ -8,7 +8,8 @@ from clientgo.meta.jsonvalues import canonical
 from clientgo_apiserver.api.names import without_zeros
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, annotation, controller_reference
-from clientgo_apiserver.cluster.endpoints import ENDPOINTS, MANAGED_BY, SERVICE_NAME, SERVICES, SLICES
+from clientgo_apiserver.cluster.endpoints import MANAGED_BY, SERVICE_NAME
+from clientgo_apiserver.storage.keys import ENDPOINTS, SERVICES, SLICES
 from clientgo_apiserver.storage.stored import Key, name_of
 
 _MANAGER = "endpointslicemirroring-controller.k8s.io"
@@ -26,9 +27,7 @@ class EndpointsMirror(InternalController):
     """Keeps a slice for each family of addresses and set of ports of mirrored Endpoints."""
 
     _sources = (ENDPOINTS,)
-
-    def _watched(self) -> Iterable[Key] | None:
-        return (ENDPOINTS, SERVICES)
+    _further = (SERVICES,)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key in (ENDPOINTS, SERVICES):

@@ -12,13 +12,13 @@ from functools import partial
 from typing import NamedTuple
 
 from clientgo.internal.boundeddict import BoundedDict
-from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import InternalController, is_deleting
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.gotypes.metadata import rfc3339
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import NAMESPACES
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
 EVENTS: Key = ("", "events")

@@ -7,7 +7,6 @@ waits for every dependent that blocks it) and orphan (finalizer `orphan`: the de
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -19,12 +18,12 @@ from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import InternalController, is_deleting
 from clientgo_apiserver.cluster.events import EVENTS, ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
+from clientgo_apiserver.storage.keys import DEFINITIONS
 from clientgo_apiserver.storage.stored import Key
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 """The finalizers that record how an owner is deleted."""
 
-_DEFINITIONS: Key = ("apiextensions.k8s.io", "customresourcedefinitions")
 _BATCH = 10  # items per turn of the event loop, so that a large collection does not delay requests
 _MAX_DELETED = 4096  # deleted owners, for dependents that are created after the owner's kind was removed
 _RETRY_SECONDS, _RETRIES = 0.05, 8
@@ -57,6 +56,8 @@ class _Owners:
 class GarbageCollector(InternalController):
     """Follows owner references through every kind; each change costs the same, however many dependents there are."""
 
+    _further = None
+
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
         self._events = ComponentEvents(internal.state, "garbage-collector-controller")
@@ -84,14 +85,11 @@ class GarbageCollector(InternalController):
         for key, obj in stored:
             self._changed("ADDED", key, None, obj)
 
-    def _watched(self) -> Iterable[Key] | None:
-        return None
-
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         obj = new if new is not None else old
         if obj is None or key == EVENTS or (old is not None and new is not None and not _concerns_owners(old, new)):
             return
-        if key == _DEFINITIONS:
+        if key == DEFINITIONS:
             for item in self._unresolved:
                 self._enqueue(item)
         item = _item(key, obj)

@@ -40,7 +40,6 @@ from clientgo_apiserver.cluster.jobpods import (
     tally,
     uid_of,
 )
-from clientgo_apiserver.cluster.kinds import JOBS, PODS
 from clientgo_apiserver.cluster.owned import Owned, controller_of
 from clientgo_apiserver.cluster.podcontrol import (
     BURST,
@@ -53,6 +52,7 @@ from clientgo_apiserver.cluster.podcontrol import (
 )
 from clientgo_apiserver.cluster.podcontrol import is_ready as is_pod_ready
 from clientgo_apiserver.registry.jobindexes import IndexSet
+from clientgo_apiserver.storage.keys import JOBS, PODS
 from clientgo_apiserver.storage.stored import Key, name_of
 
 _SETTLED = 20  # pods that one sync counts: each is written
@@ -89,16 +89,13 @@ class _Backoff:
 class JobController(WorkloadController):
     """Runs Jobs by their pods."""
 
-    _key = JOBS
     _sources = (JOBS,)
+    _further = (PODS,)
     _kind = "Job"
 
     def __init__(self, internal: Internal, owned: Owned) -> None:
         super().__init__(internal, owned)
         self._backoffs: dict[str, _Backoff] = {}
-
-    def _watched(self) -> Iterable[Key] | None:
-        return (JOBS, PODS)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)

@@ -17,7 +17,6 @@ Containers that end are restarted according to the pod's restart policy, after 1
 `simulation.clientgo.dev/job` of a Job is the value for its pods.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,25 +24,25 @@ from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, annotation, condition_of, conditions_of, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
-from clientgo_apiserver.cluster.kinds import (
-    AVAILABLE,
+from clientgo_apiserver.cluster.nodes import readiness
+from clientgo_apiserver.cluster.owned import controller_of, workload_of
+from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of
+from clientgo_apiserver.state import Handle
+from clientgo_apiserver.storage.keys import (
     DAEMON_SETS,
     DEPLOYMENTS,
     JOBS,
     NODES,
-    OUTCOME,
     PODS,
     REPLICA_SETS,
     REPLICATION_CONTROLLERS,
     STATEFUL_SETS,
 )
-from clientgo_apiserver.cluster.nodes import readiness
-from clientgo_apiserver.cluster.owned import controller_of, workload_of
-from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of
-from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, name_of
 
 POD = "simulation.clientgo.dev/pod"
+_AVAILABLE = "simulation.clientgo.dev/available"
+_OUTCOME = "simulation.clientgo.dev/job"
 _BACKOFF_SECONDS, _MAX_BACKOFF_SECONDS = 10.0, 300.0  # the kubelet's
 _WORKLOADS: dict[str, Key] = {
     "ReplicaSet": REPLICA_SETS,
@@ -74,6 +73,7 @@ class KubeletSimulation(InternalController):
     """Runs the pods that are assigned to nodes."""
 
     _sources = (PODS,)
+    _further = (NODES, *_WORKLOADS.values())
 
     def __init__(self, internal: Internal, *, ready_seconds: float) -> None:
         super().__init__(internal)
@@ -84,9 +84,6 @@ class KubeletSimulation(InternalController):
 
     def __repr__(self) -> str:
         return f"<KubeletSimulation {len(self._runs)} pods>"
-
-    def _watched(self) -> Iterable[Key] | None:
-        return (PODS, NODES, *_WORKLOADS.values())
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if (
@@ -211,10 +208,10 @@ class KubeletSimulation(InternalController):
         workload = workload_of(self._store, pod, _WORKLOADS) or pod
         if outcome:
             return outcome
-        if annotation(workload, AVAILABLE) == "false" or annotation(pod, AVAILABLE) == "false":
+        if annotation(workload, _AVAILABLE) == "false" or annotation(pod, _AVAILABLE) == "false":
             return "running" if phase_of(pod) == "Running" else "pending"
         if (controller_of(pod) or {}).get("kind") == "Job":
-            return annotation(workload, OUTCOME) or annotation(pod, OUTCOME) or "succeeded"
+            return annotation(workload, _OUTCOME) or annotation(pod, _OUTCOME) or "succeeded"
         return "running"
 
     def _put(self, pod: Object, status: Object) -> None:
@@ -323,7 +320,7 @@ def _is_lost(node: Object | None) -> bool:
 
 
 def _instructions(workload: Object) -> tuple[str, str]:
-    return annotation(workload, AVAILABLE), annotation(workload, OUTCOME)
+    return annotation(workload, _AVAILABLE), annotation(workload, _OUTCOME)
 
 
 def _restarts(pod: Object) -> int:

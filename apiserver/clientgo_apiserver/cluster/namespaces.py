@@ -5,23 +5,20 @@ nothing does, it loses the finalizer `kubernetes`, and goes if no others are lef
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
 from clientgo_apiserver.admission.namespaces import FINALIZER
-from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
 from clientgo_apiserver.cluster.internal import Internal
-from clientgo_apiserver.cluster.kinds import NODES, PODS
 from clientgo_apiserver.gotypes.metadata import mark_deleted
+from clientgo_apiserver.storage.keys import ACCOUNTS, NAMESPACES, NODES, PODS
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
-_ACCOUNTS: Key = ("", "serviceaccounts")
 _CONFIG_MAPS: Key = ("", "configmaps")
 _ROOT_CA = "kube-root-ca.crt"
-_CONTENTS = {_ACCOUNTS: "default", _CONFIG_MAPS: _ROOT_CA}
+_CONTENTS = {ACCOUNTS: "default", _CONFIG_MAPS: _ROOT_CA}
 _BATCH = 20  # objects deleted in one turn of the event loop, so that requests are not delayed
 _FINALIZERS = b'"finalizers":'  # in the JSON of an object that may have some; most have none, and are not read
 _STATUS_SECONDS = 1.0  # between two writes of the conditions, however many objects go meanwhile
@@ -66,6 +63,7 @@ class NamespaceController(InternalController):
     """Empties and removes namespaces that are being deleted; an object that goes costs the same in a full one."""
 
     _sources = (NAMESPACES,)
+    _further = None
 
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
@@ -73,9 +71,6 @@ class NamespaceController(InternalController):
 
     def __repr__(self) -> str:
         return f"<NamespaceController {len(self._terminations)} terminating>"
-
-    def _watched(self) -> Iterable[Key] | None:
-        return None
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == NAMESPACES:
@@ -206,9 +201,7 @@ class NamespaceContents(InternalController):
     """
 
     _sources = (NAMESPACES,)
-
-    def _watched(self) -> Iterable[Key] | None:
-        return (NAMESPACES, *_CONTENTS)
+    _further = tuple(_CONTENTS)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == NAMESPACES and old is None and new is not None:

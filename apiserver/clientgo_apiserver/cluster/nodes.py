@@ -17,12 +17,12 @@ from clientgo_apiserver.cluster.base import (
     other_conditions,
 )
 from clientgo_apiserver.cluster.internal import Internal
-from clientgo_apiserver.cluster.kinds import NODES, PODS
 from clientgo_apiserver.cluster.placement import tolerates_taint
 from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of
 from clientgo_apiserver.handlers.podactions import with_condition
 from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.state import Handle
+from clientgo_apiserver.storage.keys import NODES, PODS
 from clientgo_apiserver.storage.stored import Key, name_of
 
 READY = "simulation.clientgo.dev/ready"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import condition_of, is_deleting
-from clientgo_apiserver.cluster.kinds import JOBS, PODS, REPLICA_SETS
+from clientgo_apiserver.storage.keys import JOBS, PODS, REPLICA_SETS
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 

@@ -22,9 +22,9 @@ from clientgo_apiserver.cluster.base import (
 )
 from clientgo_apiserver.cluster.events import ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
-from clientgo_apiserver.cluster.kinds import PODS
 from clientgo_apiserver.cluster.owned import Owned, controller_of
 from clientgo_apiserver.state import Handle
+from clientgo_apiserver.storage.keys import PODS
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key, name_of
 
@@ -51,9 +51,8 @@ class _Burst:
 
 
 class WorkloadController(InternalController):
-    """Reconciles every object of `_key`, which is the only one in `_sources`, when its spec or children change."""
+    """Reconciles every object of the only key in `_sources` when its spec or children change."""
 
-    _key: ClassVar[Key]
     _kind: ClassVar[str]
     _child: ClassVar[Key] = PODS
     _messages: ClassVar[Mapping[str, str]] = {
@@ -78,6 +77,10 @@ class WorkloadController(InternalController):
         self._bursts: dict[tuple[str, ...], _Burst] = {}
         # Time and timer of the next sync of an object that no change will cause.
         self._wakeups: dict[tuple[str, ...], tuple[float, Handle]] = {}
+
+    @property
+    def _key(self) -> Key:
+        return self._sources[0]
 
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         raise NotImplementedError

@@ -8,13 +8,12 @@ from clientgo_apiserver.admission.defaulting import PV_PROTECTION, PVC_PROTECTIO
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController
 from clientgo_apiserver.cluster.internal import Internal
-from clientgo_apiserver.cluster.kinds import PODS
+from clientgo_apiserver.storage.keys import CLAIMS, PODS
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
-_CLAIMS: Key = ("", "persistentvolumeclaims")
 _VOLUMES: Key = ("", "persistentvolumes")
 _CLASSES: Key = ("storage.k8s.io", "volumeattributesclasses")
-_FINALIZERS = {_CLAIMS: PVC_PROTECTION, _VOLUMES: PV_PROTECTION, _CLASSES: VAC_PROTECTION}
+_FINALIZERS = {CLAIMS: PVC_PROTECTION, _VOLUMES: PV_PROTECTION, _CLASSES: VAC_PROTECTION}
 
 _Target = tuple[Key, Name]
 
@@ -74,7 +73,7 @@ def _used_by(key: Key, obj: Object | None) -> Iterator[_Target]:
     if key == PODS:
         for volume in _volumes(obj) or ():
             if name := (volume.get("persistentVolumeClaim") or {}).get("claimName"):
-                yield _CLAIMS, (obj["metadata"]["namespace"], name)
+                yield CLAIMS, (obj["metadata"]["namespace"], name)
         return
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     target = (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName")

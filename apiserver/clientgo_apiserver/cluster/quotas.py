@@ -1,11 +1,9 @@
 """Controller of the status of resource quotas."""
 
-from collections.abc import Iterable
-
 from clientgo_apiserver.admission.quota import CHANGEABLE, usage
-from clientgo_apiserver.admission.quota import KEY as QUOTAS
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController
+from clientgo_apiserver.storage.keys import QUOTAS
 from clientgo_apiserver.storage.stored import Key
 
 
@@ -13,9 +11,7 @@ class QuotaController(InternalController):
     """Keeps the status of every ResourceQuota up to date."""
 
     _sources = (QUOTAS,)
-
-    def _watched(self) -> Iterable[Key] | None:
-        return None
+    _further = None
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         # The number of quotas is checked first: hardly any server has one.

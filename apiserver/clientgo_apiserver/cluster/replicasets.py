@@ -7,7 +7,6 @@ from itertools import repeat
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import condition_of, is_deleting, other_conditions
-from clientgo_apiserver.cluster.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
 from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import (
     BURST,
@@ -19,6 +18,7 @@ from clientgo_apiserver.cluster.podcontrol import (
     split_available,
 )
 from clientgo_apiserver.cluster.rollout import wanted_replicas
+from clientgo_apiserver.storage.keys import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import name_of
 
@@ -28,7 +28,6 @@ _FAILURE = "ReplicaFailure"
 class ReplicaSetController(WorkloadController):
     """Creates and deletes the pods of ReplicaSets, and counts them."""
 
-    _key = REPLICA_SETS
     _sources = (REPLICA_SETS,)
     _kind = "ReplicaSet"
     _rank = 1
@@ -98,7 +97,6 @@ class ReplicaSetController(WorkloadController):
 class ReplicationControllerController(ReplicaSetController):
     """Creates and deletes the pods of ReplicationControllers, whose selectors are maps of labels."""
 
-    _key = REPLICATION_CONTROLLERS
     _sources = (REPLICATION_CONTROLLERS,)
     _kind = "ReplicationController"
 

@@ -3,18 +3,17 @@
 from collections import Counter, defaultdict
 from fractions import Fraction
 
-from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
-from clientgo_apiserver.cluster.kinds import NODES, PODS
 from clientgo_apiserver.cluster.owned import DEFAULT_SCHEDULER
 from clientgo_apiserver.cluster.placement import lacking, matches_node, untolerated
 from clientgo_apiserver.cluster.podaffinity import PodNeighbors, has_neighbors
 from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of
 from clientgo_apiserver.handlers.podactions import with_condition
 from clientgo_apiserver.registry.defaults.pods import pod_amounts
+from clientgo_apiserver.storage.keys import NAMESPACES, NODES, PODS
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
 _EFFECTS = ("NoSchedule", "NoExecute")

@@ -36,6 +36,7 @@ from clientgo_apiserver.cluster.base import InternalController
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.jqpaths import values_at
 from clientgo_apiserver.state import Handle
+from clientgo_apiserver.storage.keys import PODS
 from clientgo_apiserver.storage.stored import Key, name_of
 
 _log = get_logger(__name__)
@@ -109,6 +110,8 @@ class Stage:
 class StageController(InternalController):
     """Applies stages to the objects that they select; the one of the highest weight, at random among equals."""
 
+    _further = None
+
     def __init__(self, internal: Internal, stages: Iterable[Stage] = (), *, rand: random.Random | None = None) -> None:
         super().__init__(internal)
         self._stages: dict[str, Stage] = {stage.name: stage for stage in stages}
@@ -129,9 +132,6 @@ class StageController(InternalController):
         for key in () if not self._stages else self._store.stored_keys():
             for obj in self._store.list(key):
                 self._changed("ADDED", key, None, obj)
-
-    def _watched(self) -> Iterable[Key] | None:
-        return None
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == STAGES:
@@ -193,7 +193,7 @@ class StageController(InternalController):
             write = partial(self._internal.patch, key, *target, patch, subresource=subresource)
             self._attempt(f"apply stage {stage.name}", target, write)
         if stage.next.get("delete"):
-            grace = 0 if key == ("", "pods") else None
+            grace = 0 if key == PODS else None
             delete = partial(self._internal.delete, key, *target, uid=uid, grace=grace)
             self._attempt(f"apply stage {stage.name}", target, delete)
         elif self._store.get(key, *target) is not None:

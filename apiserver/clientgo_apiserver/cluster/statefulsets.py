@@ -12,22 +12,20 @@ from typing import Any
 
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import controller_reference, is_deleting
-from clientgo_apiserver.cluster.kinds import PODS, STATEFUL_SETS
 from clientgo_apiserver.cluster.podcontrol import BURST, FINISHED, available_at, phase_of, split_available
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
 from clientgo_apiserver.cluster.rollout import resolve, wanted_replicas
 from clientgo_apiserver.releases.release import current
-from clientgo_apiserver.storage.stored import Key, name_of
+from clientgo_apiserver.storage.keys import CLAIMS, PODS, STATEFUL_SETS
+from clientgo_apiserver.storage.stored import name_of
 
 NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 INDEX_LABEL = "apps.kubernetes.io/pod-index"
-_CLAIMS: Key = ("", "persistentvolumeclaims")
 
 
 class StatefulSetController(RevisionedController):
     """Keeps the pods of StatefulSets."""
 
-    _key = STATEFUL_SETS
     _sources = (STATEFUL_SETS,)
     _kind = "StatefulSet"
     _revision_label = "controller.kubernetes.io/hash"
@@ -123,7 +121,7 @@ class StatefulSetController(RevisionedController):
 
     def _stored_claims(self, obj: Object, pod_name: str) -> list[Object]:
         names = [f"{each['metadata']['name']}-{pod_name}" for each in obj["spec"].get("volumeClaimTemplates") or ()]
-        stored = (self._store.get(_CLAIMS, obj["metadata"]["namespace"], name) for name in names)
+        stored = (self._store.get(CLAIMS, obj["metadata"]["namespace"], name) for name in names)
         return [claim for claim in stored if claim is not None]
 
     def _set_claim_owners(self, obj: Object, pod: Object) -> None:
@@ -139,14 +137,14 @@ class StatefulSetController(RevisionedController):
             owners += [controller_reference(owner)] if owner is not None else []
             if owners != before:
                 meta = {"uid": claim["metadata"]["uid"], "ownerReferences": owners or None}
-                self._internal.patch(_CLAIMS, *name_of(claim), {"metadata": meta})
+                self._internal.patch(CLAIMS, *name_of(claim), {"metadata": meta})
 
     def _claims(self, obj: Object, pod_name: str) -> list[Object]:
         """Create the claims of a pod that do not exist; return its volumes."""
         namespace, volumes = obj["metadata"]["namespace"], []
         for template in obj["spec"].get("volumeClaimTemplates") or ():
             name = f"{template['metadata']['name']}-{pod_name}"
-            if self._store.get(_CLAIMS, namespace, name) is None:
+            if self._store.get(CLAIMS, namespace, name) is None:
                 labels = {
                     **(template["metadata"].get("labels") or {}),
                     **(obj["spec"]["selector"].get("matchLabels") or {}),
@@ -158,7 +156,7 @@ class StatefulSetController(RevisionedController):
                     "metadata": meta,
                     "spec": template["spec"],
                 }
-                self._internal.create(_CLAIMS, namespace, claim)
+                self._internal.create(CLAIMS, namespace, claim)
                 message = f"Create Claim {name} Pod {pod_name} in StatefulSet {obj['metadata']['name']} success"
                 self._events.record(obj, "SuccessfulCreate", message)
             volumes.append({"name": template["metadata"]["name"], "persistentVolumeClaim": {"claimName": name}})

@@ -4,9 +4,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.storage.stored import Key
 
-KEY: Key = ("apiextensions.k8s.io", "customresourcedefinitions")
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 APPROVAL = "api-approved.kubernetes.io"
 PROPOSAL = "see https://github.com/kubernetes/enhancements/pull/1111"

@@ -19,6 +19,7 @@ from clientgo_apiserver.http.options import read_number
 from clientgo_apiserver.http.upgrades import Upgrade, reject_spdy
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import ENDPOINTS, NODES
 
 CONNECTED = ("attach", "exec", "log", "portforward", "proxy")
 """Names of these subresources."""
@@ -116,7 +117,7 @@ def _container(pod: Object, requested: str) -> str:
 
 def _kubelet(state: State, resource: Resource, name: str) -> str:
     """Return the address of a node's kubelet (404, 500); errors name the requested resource, as on a real server."""
-    node = state.store.get(("", "nodes"), "", name)
+    node = state.store.get(NODES, "", name)
     if node is None:
         raise not_found(resource, name)
     listed = {
@@ -171,7 +172,7 @@ def _endpoint(state: State, resource: Resource, target: tuple[str, str, str], re
         if named is None:
             raise _unavailable(f'no service port {port} found for service "{name}"')
         port = named
-    endpoints = state.store.get(("", "endpoints"), namespace, name)
+    endpoints = state.store.get(ENDPOINTS, namespace, name)
     if endpoints is None:
         raise not_found(resource, name)
     if not endpoints.get("subsets"):

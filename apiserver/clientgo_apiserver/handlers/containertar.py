@@ -9,6 +9,7 @@ from clientgo_apiserver.http.steps import in_thread
 from clientgo_apiserver.http.upgrades import PIECE
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.containerfiles import ArchiveReader, ContainerKey
+from clientgo_apiserver.storage.keys import PODS
 
 _OPTIONS = {"create": "c", "directory": "C", "extract": "x", "file": "f", "get": "x"}
 _WITH_VALUE = "CfTXb"
@@ -119,7 +120,7 @@ class FileCommand:
                 yield piece
 
     async def _extract(self) -> None:
-        self._files.keep({pod["metadata"]["uid"] for pod in self._state.store.list(("", "pods"))})
+        self._files.keep({pod["metadata"]["uid"] for pod in self._state.store.list(PODS)})
         try:
             await in_thread(self._files.extract, self._container, self._archive.data, self._tar.folder)
         except (OSError, tarfile.TarError) as error:

@@ -47,6 +47,7 @@ from clientgo_apiserver.http.rendering import accepts_no_status, indent, wants_i
 from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.http.upgrades import Upgrade
 from clientgo_apiserver.state import Call, State
+from clientgo_apiserver.storage.keys import NAMESPACES
 from clientgo_apiserver.storage.selection import one_name
 
 log = get_logger(__name__)
@@ -221,7 +222,7 @@ def attributes_of(request: HTTPRequest) -> Attributes:
     verb = (_NAMED if target.name else _COLLECTION).get(method, method.lower())
     if method == "GET" and _is_watch(request, target):
         verb = "watch"
-    namespace = target.name if (target.group, target.plural) == ("", "namespaces") else target.namespace
+    namespace = target.name if (target.group, target.plural) == NAMESPACES else target.namespace
     # Permission to get one object by name includes listing and watching it by name.
     name = target.name or (one_name(request.query.get("fieldSelector", "")) if verb in _MANY else "")
     return Attributes(

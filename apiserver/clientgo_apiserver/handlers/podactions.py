@@ -13,14 +13,12 @@ from clientgo_apiserver.http.decode import read_object
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import BUDGETS, PODS
 from clientgo_apiserver.storage.selection import selects
-from clientgo_apiserver.storage.stored import Key
 from clientgo_apiserver.writes.decoding import check_types, precondition_failed, read_metadata
 from clientgo_apiserver.writes.deletion import delete, read_delete_options
 from clientgo_apiserver.writes.pipeline import UpdatedObject, update
 
-_PODS: Key = ("", "pods")
-_BUDGETS: Key = ("policy", "poddisruptionbudgets")
 _EVICTION = Resource("policy", "v1", "evictions", "Eviction", "eviction", "", namespaced=True, verbs=("create",))
 _OLD_EVICTION = replace(_EVICTION, version="v1beta1")
 _BINDING = Resource("", "v1", "bindings", "Binding", "binding", "", namespaced=True, verbs=("create",))
@@ -60,7 +58,7 @@ async def evict(state: State, write: Write, content_type: str) -> Object:
         reason, message = "EvictionByEvictionAPI", "Eviction API: evicting"
         now = timestamp(state.clock)
         marked = with_condition(pod, "DisruptionTarget", "True", now, reason=reason, message=message)
-        pod = state.store.put(_PODS, marked).object
+        pod = state.store.put(PODS, marked).object
         if conditions.get("resourceVersion"):
             options["preconditions"] = {**conditions, "resourceVersion": pod["metadata"]["resourceVersion"]}
     request = replace(write.request, method="DELETE", headers={}, body=msgspec.json.encode(options), internal=True)
@@ -84,7 +82,7 @@ async def _take_from_budget(state: State, write: Write, pod: Object, *, dry_run:
     labels = pod["metadata"].get("labels") or {}
     budgets = [
         budget
-        for budget in state.store.list(_BUDGETS, write.namespace)
+        for budget in state.store.list(BUDGETS, write.namespace)
         if (selector := dig(budget, "spec", "selector")) is not None and selects(selector, labels)
     ]
     if not budgets:
@@ -197,7 +195,7 @@ async def bind(state: State, write: Write, content_type: str) -> Object:
     bound["spec"] = {**bound["spec"], "nodeName": target["name"]}
     bound["status"].pop("nominatedNodeName", None)
     if not write.dry_run:
-        state.store.put(_PODS, bound)
+        state.store.put(PODS, bound)
     return _SUCCESS
 
 

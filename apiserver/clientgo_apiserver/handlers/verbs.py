@@ -21,6 +21,7 @@ from clientgo_apiserver.registry.strategies.warnings import ORPHANED_PODS
 from clientgo_apiserver.registry.views import served, shown_entry
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import JOBS
 from clientgo_apiserver.storage.selection import SelectionPredicate, select
 from clientgo_apiserver.storage.stored import Key, name_of
 from clientgo_apiserver.writes.decoding import (
@@ -221,7 +222,7 @@ async def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
 
 
 def _warn_of_orphans(route: RequestInfo, request: HTTPRequest, options: ParsedDeleteOptions) -> None:
-    if route.resource.storage == ("batch", "jobs") and not options.propagation:
+    if route.resource.storage == JOBS and not options.propagation:
         request.warnings.append(ORPHANED_PODS)
 
 

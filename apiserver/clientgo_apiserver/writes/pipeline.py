@@ -28,7 +28,6 @@ from clientgo_apiserver.api.status import (
     not_found,
 )
 from clientgo_apiserver.auth.authorization import Attributes, authorize
-from clientgo_apiserver.crds.crdstatus import KEY as DEFINITIONS
 from clientgo_apiserver.gotypes import metadata
 from clientgo_apiserver.gotypes.structs import in_order
 from clientgo_apiserver.http.decode import media_type
@@ -38,6 +37,7 @@ from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import ConversionNeeded, converted, from_storage, shown, to_storage, with_version
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.keys import DEFINITIONS
 from clientgo_apiserver.storage.prepared import PreparedObject, prepare
 from clientgo_apiserver.storage.stored import Entry, name_of
 from clientgo_apiserver.writes.decoding import (

@@ -1,6 +1,6 @@
 from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PodCluster
 from apiserver.tests.costs import calls_of
-from clientgo_apiserver.cluster.budgets import BUDGETS
+from clientgo_apiserver.storage.keys import BUDGETS
 
 
 def add_budget(cluster: PodCluster, name: str, **selector: object) -> None:

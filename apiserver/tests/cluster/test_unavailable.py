@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from apiserver.tests.cluster.podcluster import PodCluster
-from clientgo_apiserver.cluster.kinds import STATEFUL_SETS
+from clientgo_apiserver.storage.keys import STATEFUL_SETS
 
 Object = dict[str, Any]
 

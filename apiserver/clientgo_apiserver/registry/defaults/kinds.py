@@ -14,6 +14,7 @@ from clientgo_apiserver.registry.defaults.pods import pod, quality_of_service
 from clientgo_apiserver.registry.defaults.services import service
 from clientgo_apiserver.registry.defaults.types import complete
 from clientgo_apiserver.releases.release import current
+from clientgo_apiserver.storage.keys import NODES
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 """The annotation that counts the changes of a DaemonSet's template; Kubernetes' own form of the object lacks it."""
@@ -200,7 +201,7 @@ _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] =
 def keeps_status(resource: Resource) -> bool:
     """Return whether a created object keeps the status that it is sent with."""
     # The kubelet registers its node with a status.
-    return resource.storage == ("", "nodes") or is_written_with_status(resource)
+    return resource.storage == NODES or is_written_with_status(resource)
 
 
 def is_written_with_status(resource: Resource) -> bool:

@@ -12,10 +12,10 @@ from clientgo_apiserver.api.status import Cause, duplicate, internal_error, inva
 from clientgo_apiserver.registry.strategies.strategy import Strategy
 from clientgo_apiserver.registry.validation.generic import ip_address
 from clientgo_apiserver.registry.validation.scopes import FieldScope, within
+from clientgo_apiserver.storage.keys import SERVICES
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key
 
-KEY: Key = ("", "services")
 _NETWORK = ipaddress.ip_network("10.96.0.0/16")
 _LOW, _HIGH = 30000, 32767
 _POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
@@ -41,15 +41,15 @@ class ServiceAllocations:
 
     def __init__(self, store: Store) -> None:
         self._used: Counter[str | int] = Counter()
-        for obj in store.list(KEY):
-            self._changed("ADDED", KEY, None, obj)
+        for obj in store.list(SERVICES):
+            self._changed("ADDED", SERVICES, None, obj)
         store.subscribe(self._changed)
 
     def __contains__(self, value: str | int) -> bool:
         return self._used[value] > 0
 
     def _changed(self, _: str, key: Key, old: Object | None, new: Object | None) -> None:
-        if key == KEY:
+        if key == SERVICES:
             self._used.subtract(_values(old["spec"]) if old else ())
             self._used.update(_values(new["spec"]) if new else ())
 
