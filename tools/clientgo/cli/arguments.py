@@ -85,8 +85,7 @@ def parser() -> Parser:
     commands = root.add_subparsers(metavar="COMMAND", required=True)
     _init(_command(commands, "init", "create a project in the current folder, which must be empty"))
     _layout(_command(commands, "edit", "change the settings of the project"))
-    upgrade = _command(commands, "upgrade", "merge the scaffold of the installed version into the project")
-    _origin(upgrade)
+    _origin(_command(commands, "upgrade", "merge the scaffold of the installed version into the project"))
     create = _command(commands, "create", "scaffold an API or a webhook")
     what_to_create = create.add_subparsers(metavar="api|webhook", required=True)
     _api(_command(what_to_create, "api", "scaffold an API type, its controller, or both"))
@@ -95,10 +94,8 @@ def parser() -> Parser:
         ("manifests", "generate CRDs, roles and webhook configurations from hack/manifests.yaml"),
         ("generate", "generate clients, listers and informers from hack/generate.yaml"),
     ):
-        command = _command(commands, name, what)
-        command.add_argument(
-            "--verify", action="store_true", help="write nothing; print a diff and fail if files are out of date"
-        )
+        checked = "write nothing; print a diff and fail if files are out of date"
+        _command(commands, name, what).add_argument("--verify", action="store_true", help=checked)
     command = _command(commands, "certificates", "make the webhooks' certificate of a project without cert-manager")
     command.add_argument(
         "--host", default="", help="host name of the webhooks' Service (default: that of config/default)"
@@ -161,18 +158,9 @@ def _perturb(command: Parser) -> None:
         help="Python file with scenarios, or YAML file with steps for the operator that COMMAND starts")  # fmt: skip
     add("--scenario", default="", metavar="NAME", help="run only the scenario of this name")
     add("--plan", action="append", default=[], metavar="NAME", help="repeat this plan; repeatable")
-    add(
-        "--kind", type=several, action="extend", default=[], metavar="KIND[,KIND]", help="run only these kinds of plans"
-    )
+    _list(command, "kind", "KIND", "run only these kinds of plans")
     add("--smoke", action="store_true", help="run only a few plans of each kind")
-    add(
-        "--steps",
-        type=several,
-        action="extend",
-        default=[],
-        metavar="N[,N]",
-        help="run only these steps of the scenario",
-    )
+    _list(command, "steps", "N", "run only these steps of the scenario")
     add("--shard", default="1/1", metavar="I/N", help="run only every n-th plan (default: %(default)s)")
     add("--max-time", type=float, default=0.0, metavar="SECONDS", help="begin no plan after this time")
     add("--processes", type=int, default=0, metavar="N", help="number of processes (default: one per processor)")
@@ -185,11 +173,8 @@ def _perturb(command: Parser) -> None:
 
 def _doctor(command: Parser) -> None:
     add = command.add_argument
-    add(
-        "--kubeconfig",
-        metavar="FILE",
-        help="kubeconfig to use (default: $KUBECONFIG, then the cluster this runs in, then ~/.kube/config)",
-    )
+    searched = "kubeconfig to use (default: $KUBECONFIG, then the cluster this runs in, then ~/.kube/config)"
+    add("--kubeconfig", metavar="FILE", help=searched)
     add("--context", metavar="NAME", help="context of the kubeconfig (default: its current one)")
     add("--as", dest="as_user", default="", metavar="USER",
         help="user to check instead, such as system:serviceaccount:NAMESPACE:NAME")  # fmt: skip
@@ -206,27 +191,18 @@ def _explain(command: Parser) -> None:
 
 
 def _layout(command: Parser) -> None:
-    add = command.add_argument
-    add("--multigroup", nargs="?", const=True, type=parse_bool, metavar="BOOL",
-        help="allow several API groups, each in its own folders")  # fmt: skip
-    add("--namespaced", nargs="?", const=True, type=parse_bool, metavar="BOOL",
-        help="restrict the manager to its own namespace")  # fmt: skip
+    _switch(command, "multigroup", "allow several API groups, each in its own folders")
+    _switch(command, "namespaced", "restrict the manager to its own namespace")
 
 
 def _api(command: Parser) -> None:
     _kind(command)
     add = command.add_argument
-    add(
-        "--plural",
-        default="",
-        help="plural resource name (default: as other versions of the kind, else the English plural)",
-    )
-    for name, what in (("resource", "scaffold the types"), ("controller", "scaffold the controller")):
-        add(
-            f"--{name}", nargs="?", const=True, type=parse_bool, metavar="BOOL", help=f"{what}; prompted for if omitted"
-        )
-    add("--namespaced", nargs="?", const=True, type=parse_bool, metavar="BOOL",
-        help="namespaced resource (default: as other versions of the kind, else true)")  # fmt: skip
+    add("--plural", default="",
+        help="plural resource name (default: as other versions of the kind, else the English plural)")  # fmt: skip
+    _switch(command, "resource", "scaffold the types; prompted for if omitted")
+    _switch(command, "controller", "scaffold the controller; prompted for if omitted")
+    _switch(command, "namespaced", "namespaced resource (default: as other versions of the kind, else true)")
     add("--from-crd", type=Path, metavar="FILE", help="generate the types of a third-party kind from its CRD")
     add("--controller-name", default="", help="name of the controller, if a kind has several (default: the kind)")
     add("--make", action="store_true", help="run `make manifests generate` afterwards")
@@ -240,8 +216,7 @@ def _webhook(command: Parser) -> None:
     for name in ("defaulting", "validation"):
         add(f"--{name}-path", default="", metavar="PATH", help=f"URL path of the {name} webhook")
     add("--conversion", action="store_true", help="scaffold a conversion webhook; --version is the hub")
-    add("--spoke", type=several, action="extend", default=[], metavar="VERSION[,VERSION]",
-        help="versions to convert (default: all other versions of the kind)")  # fmt: skip
+    _list(command, "spoke", "VERSION", "versions to convert (default: all other versions of the kind)")
 
 
 def _kind(command: Parser) -> None:
@@ -250,6 +225,15 @@ def _kind(command: Parser) -> None:
     add("--version", default="", help="API version, such as v1alpha1")
     add("--kind", default="", help="kind, such as Foo")
     add("--force", action="store_true", help="overwrite modified files")
+
+
+def _switch(command: Parser, name: str, what: str) -> None:
+    command.add_argument(f"--{name}", nargs="?", const=True, type=parse_bool, metavar="BOOL", help=what)
+
+
+def _list(command: Parser, name: str, item: str, what: str) -> None:
+    metavar = f"{item}[,{item}]"
+    command.add_argument(f"--{name}", type=several, action="extend", default=[], metavar=metavar, help=what)
 
 
 def _package_index(text: str) -> str:

@@ -58,7 +58,7 @@ def controlling(project: Project, resource: ProjectResource, name: str) -> Contr
     names.controller(name)
     controlled = Controlling(resource, name)
     for other in project.resources:
-        if not _same(other, resource) and name in (other.kind.lower(), *other.named):
+        if not other.is_kind_of(resource) and name in (other.kind.lower(), *other.named):
             raise CommandError(f"the controller name {name} is already used for {other.kind}: choose another name")
     _check_class(project, controlled)
     return controlled
@@ -69,13 +69,9 @@ def _check_class(project: Project, controlled: Controlling) -> None:
     name = controlled.words(project)["reconciler"]
     for other in () if controlled.there else project.resources:
         for existing in (Controlling(other), *(Controlling(other, named) for named in other.named)):
-            is_other = existing.there and not _same(other, controlled.resource)
+            is_other = existing.there and not other.is_kind_of(controlled.resource)
             if is_other and existing.words(project)["reconciler"] == name:
                 raise CommandError(f"a controller of {other.kind} already has the class {name}: choose another name")
-
-
-def _same(resource: ProjectResource, other: ProjectResource) -> bool:
-    return (resource.group, resource.kind) == (other.group, other.kind)
 
 
 def add_controller(writer: ScaffoldWriter, project: Project, controlled: Controlling) -> None:
@@ -83,8 +79,7 @@ def add_controller(writer: ScaffoldWriter, project: Project, controlled: Control
     resource = controlled.resource
     add_package(writer, resource, "controllers", "Reconcilers of the API types of {}.")
     for archive in ("builtin" if resource.foreign else "controller", "controlled"):
-        for part in parts(archive, {**words_of(project, resource), **controlled.words(project)}):
-            writer.add(part)
+        writer.add(*parts(archive, {**words_of(project, resource), **controlled.words(project)}))
 
 
 def built_in(project: Project, group: str, version: str, kind: str) -> ProjectResource | None:

@@ -108,8 +108,7 @@ def _apply_options(project: Project, resource: ProjectResource, options: argpars
     """Set the scope of a kind; raise `CommandError` for an option that would change nothing."""
     if options.controller_name and options.controller is False:
         raise CommandError("--controller-name requires a controller: omit --controller=false")
-    named = (resource.group, resource.kind)
-    versions = [each for each in project.resources if (each.group, each.kind) == named and each is not resource]
+    versions = [each for each in project.resources if each.is_kind_of(resource) and each is not resource]
     fixed = "" if types and not resource.foreign else "its types are not scaffolded by this command"
     fixed = f"that of {versions[0].version} is the same, as in all versions" if versions else fixed
     plural = versions[0].plural if versions else resource.plural
@@ -126,8 +125,7 @@ def _apply_options(project: Project, resource: ProjectResource, options: argpars
 
 def _refuse_second(project: Project, controller: Controlling, *, requested: bool) -> None:
     # One controller reconciles all versions of a kind.
-    named = (controller.resource.group, controller.resource.kind)
-    for version in (each for each in project.resources if (each.group, each.kind) == named):
+    for version in filter(controller.resource.is_kind_of, project.resources):
         existing = Controlling(version, controller.name).there
         _refuse_again(version, [(f"a controller {controller.name}".rstrip(), requested and existing)])
 
@@ -177,7 +175,7 @@ def create_webhook(options: argparse.Namespace, root: Path) -> int:
 
 def say(text: str) -> None:
     """Print a line of output."""
-    print(text)  # noqa: T201  # the command's answer
+    print(text, flush=True)  # noqa: T201  # the command's answer
 
 
 def tell(done: str, path: str) -> None:
@@ -285,6 +283,5 @@ def confine(writer: ScaffoldWriter, project: Project, *, namespaced: bool) -> No
         )
     if namespaced:
         project.namespaced = True
-        for part in parts("namespaced", {"project": project.name}):
-            writer.add(part)
+        writer.add(*parts("namespaced", {"project": project.name}))
         confine_webhooks(writer, project)

@@ -299,11 +299,8 @@ def _accesses(roles: Iterable[Object], placeholder: str) -> Iterator[tuple[str, 
         for rule in role["rules"]:
             names = rule.get("resourceNames", [""])
             for verb, url in product(rule["verbs"], rule.get("nonResourceURLs", ())):
-                yield (
-                    verb,
-                    url,
-                    SelfSubjectAccessReviewSpec(non_resource_attributes=NonResourceAttributes(path=url, verb=verb)),
-                )
+                path = NonResourceAttributes(path=url, verb=verb)
+                yield verb, url, SelfSubjectAccessReviewSpec(non_resource_attributes=path)
             for group, resource, name, verb in product(
                 rule.get("apiGroups", ()), rule.get("resources", ()), names, rule["verbs"]
             ):

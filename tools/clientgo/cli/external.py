@@ -27,8 +27,7 @@ class ExternalKind:
 
     def add(self, writer: ScaffoldWriter, project: Project) -> None:
         """Write the CRD and register it with the generator."""
-        for part in parts("external", {**words_of(project, self.resource), "definition": self.text}):
-            writer.add(part)
+        writer.add(*parts("external", {**words_of(project, self.resource), "definition": self.text}))
 
 
 def read_definition(project: Project, file: Path, group: str, version: str, kind: str) -> ExternalKind:

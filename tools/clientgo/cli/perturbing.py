@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from clientgo.cli.creating import say
 from clientgo.cli.names import CommandError
 from clientgo.cli.onefile import load_file
 from clientgo.perturb import PerturbResults, PlanResult, PlanSelection, Scenario, run_scenario
@@ -94,27 +95,27 @@ def _scenarios(options: argparse.Namespace) -> list[Scenario]:
 def _run(scenario: Scenario, selection: PlanSelection, options: argparse.Namespace) -> PerturbResults:
     def tell(result: PlanResult, done: int, total: int, seconds_left: float) -> None:
         if not (options.quiet and result.passed):
-            _say(progress(result, done, total, seconds_left))
+            say(progress(result, done, total, seconds_left))
 
     try:
         results = run_scenario(scenario, selection, tell)
     except ValueError as error:
         raise CommandError(str(error)) from error
     command = _command(options, scenario)
-    _say(summary(results, command=command))
+    say(summary(results, command=command))
     for group in groups(results.results) if options.shrink else ():
         steps, shortest = shrunk(results.scenario, group[0])
         chosen = [selection.steps[step - 1] for step in steps] if selection.steps else steps
         fewest = replace(results, steps=tuple(chosen))
-        _say(f"{group[0].plan}, with as few steps as possible: {repeat(fewest, shortest, command)}")
+        say(f"{group[0].plan}, with as few steps as possible: {repeat(fewest, shortest, command)}")
     return results
 
 
 def _list(scenario: Scenario, selection: PlanSelection) -> None:
     for plan in selection.chosen(Engine(selection.scenario(scenario))):
-        _say(str(plan))
+        say(str(plan))
     for name, oracle in ORACLES.items():
-        _say(f"oracle {name}: {oracle.explanation}")
+        say(f"oracle {name}: {oracle.explanation}")
 
 
 def _command(options: argparse.Namespace, scenario: Scenario) -> str:
@@ -130,7 +131,3 @@ def _write_files(outcomes: Sequence[PerturbResults], options: argparse.Namespace
             if path is not None:
                 target = path if len(outcomes) == 1 else path.with_stem(f"{path.stem}-{number + 1}")
                 target.write_text(text(results), encoding="utf-8")
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stdout, flush=True)  # noqa: T201  # the command's answer

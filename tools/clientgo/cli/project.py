@@ -81,6 +81,10 @@ class ProjectResource:
         """The API group."""
         return self.group if self.foreign else f"{self.group}.{self.domain}"
 
+    def is_kind_of(self, other: "ProjectResource") -> bool:
+        """Report whether both are versions of one kind."""
+        return (self.group, self.kind) == (other.group, other.kind)
+
     def as_yaml(self) -> dict[str, Any]:
         """Return the resource in the format of PROJECT."""
         entry: dict[str, Any] = {"group": self.group, "kind": self.kind, "path": self.path, "version": self.version}

@@ -23,8 +23,7 @@ def begin(writer: ScaffoldWriter, project: Project, root: Path, header: str = ""
         "header": header.removesuffix("\n") or f"# Part of {project.name}.",
     }
     for archive in ("project", "make", "config", *(("namespaced",) if project.namespaced else ())):
-        for part in parts(archive, words):
-            writer.add(part)
+        writer.add(*parts(archive, words))
 
 
 def begin_allowed(root: Path) -> None:
@@ -37,8 +36,7 @@ def begin_allowed(root: Path) -> None:
 def add_api(writer: ScaffoldWriter, project: Project, resource: ProjectResource) -> None:
     """Write the types, the sample and the roles of a kind."""
     add_package(writer, resource, "api", "API types of {}.")
-    for part in parts("api", words_of(project, resource)):
-        writer.add(part)
+    writer.add(*parts("api", words_of(project, resource)))
 
 
 def resource_of(project: Project, group: str, version: str, kind: str, plural: str) -> ProjectResource:
@@ -54,7 +52,7 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
     resource = ProjectResource(group=group, domain=project.domain, version=version, kind=kind, plural="")
     for other in project.resources:
         check_beside(other, resource, project)
-    sibling = next((each for each in project.resources if (each.group, each.kind) == (group, kind)), None)
+    sibling = next(filter(resource.is_kind_of, project.resources), None)
     resource.plural = names.plural(plural) if plural else sibling.plural if sibling else resource.usual_plural
     conflicting = next((candidate for candidate in project.resources if _is_served_as(candidate, resource)), None)
     if conflicting is not None:
@@ -187,14 +185,7 @@ def _api_arguments(project: Project, resource: ProjectResource) -> list[str]:
     if not resource.namespaced:
         arguments.append('scope="Cluster"')
     # The first version of a kind is the storage version by default.
-    first = next(
-        (
-            candidate
-            for candidate in project.resources
-            if (candidate.group, candidate.kind) == (resource.group, resource.kind)
-        ),
-        resource,
-    )
+    first = next(filter(resource.is_kind_of, project.resources), resource)
     if first.version != resource.version:
         arguments.append("storage=False")
     return arguments
@@ -202,8 +193,7 @@ def _api_arguments(project: Project, resource: ProjectResource) -> list[str]:
 
 def add_manifests(writer: ScaffoldWriter, project: Project) -> None:
     """Write config/manifests, the source of the bundle, and config/scorecard."""
-    for part in parts("olm", _olm_words(project)):
-        writer.add(part)
+    writer.add(*parts("olm", _olm_words(project)))
 
 
 def _olm_words(project: Project) -> dict[str, str | bool]:

@@ -90,12 +90,13 @@ class ScaffoldWriter:
         """Text of each file as this command wrote it."""
         self._done: dict[str, str] = {}
 
-    def add(self, part: Part) -> None:
-        """Write a file, or insert lines into one."""
-        if part.marker:
-            self._insert(part)
-        else:
-            self._write(part)
+    def add(self, *added: Part) -> None:
+        """Write files, or insert lines into them."""
+        for part in added:
+            if part.marker:
+                self._insert(part)
+            else:
+                self._write(part)
 
     def close(self) -> None:
         """Save the texts and report each file once."""

@@ -76,7 +76,7 @@ def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectReso
     """Write the webhooks of a kind and record them; the first webhook of a project adds the server."""
     # Built-in and third-party kinds have no samples for tests.
     tests = "served" if resource.foreign else "test"
-    archives = [*_shared(project, resource, requested)]
+    archives = [*_shared(project, requested)]
     archives += [archive for sort in requested.sorts for archive in (sort, f"{sort}{tests}")]
     source = project.certificates.replace("-", "")
     if requested.spokes and (requested.force or not resource.webhooks.get("conversion")):
@@ -85,30 +85,26 @@ def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectReso
     words = _words(project, resource) | _imported(resource, writer.text_of(SERVER))
     add_package(writer, resource, "webhooks", "Webhooks of {}.")
     for archive in archives:
-        for part in parts(archive, words):
-            writer.add(part)
+        writer.add(*parts(archive, words))
     for sort in requested.sorts:
         hook_name = f"{_PREFIXES[sort][0]}{words['lower']}-{resource.version}.{words['hook_domain']}"
-        for part in parts(f"{source}hook", {"configuration": _CONFIGURATIONS[sort], "hook_name": hook_name}):
-            writer.add(part)
+        writer.add(*parts(f"{source}hook", {"configuration": _CONFIGURATIONS[sort], "hook_name": hook_name}))
     confine_webhooks(writer, project)
     for spoke in requested.spokes:
         theirs = words_of(project, spoke)
         lines = [f"from {each['api']} import {each['lower']}_types as {each['version']}" for each in (words, theirs)]
         both = {"types_of_both": "\n".join(sorted(lines, key=import_order))}
-        for part in parts("spoke", {**words, **both, **{f"spoke_{name}": theirs[name] for name in _OF_A_SPOKE}}):
-            writer.add(part)
+        writer.add(*parts("spoke", {**words, **both, **{f"spoke_{name}": theirs[name] for name in _OF_A_SPOKE}}))
 
 
 def confine_webhooks(writer: ScaffoldWriter, project: Project) -> None:
     """Limit the admission webhooks of a namespaced project to its namespace."""
     sorts = [sort for sort in _CONFIGURATIONS if any(resource.webhooks.get(sort) for resource in project.resources)]
     for sort in sorts if project.namespaced else ():
-        for part in parts("confined", {"configuration": _CONFIGURATIONS[sort]}):
-            writer.add(part)
+        writer.add(*parts("confined", {"configuration": _CONFIGURATIONS[sort]}))
 
 
-def _shared(project: Project, resource: ProjectResource, requested: Asked) -> Iterator[str]:
+def _shared(project: Project, requested: Asked) -> Iterator[str]:
     # Once in a project: with the first webhook, and with the first conversion.
     if not any(existing.webhooks for existing in project.resources):
         yield "webhook"
@@ -185,7 +181,7 @@ def _spokes(project: Project, hub: ProjectResource, versions: Sequence[str], *, 
 
     With `force`, the existing spokes are included, because the rewritten hub names all of them.
     """
-    candidates = [item for item in project.resources if _is_kind_of(item, hub) and item.api and item is not hub]
+    candidates = [item for item in project.resources if item.is_kind_of(hub) and item.api and item is not hub]
     for other in candidates:
         if other.webhooks.get("conversion"):
             raise CommandError(f"{hub.kind} already has the hub {other.version}: a kind has only one")
@@ -211,7 +207,3 @@ def _version(candidates: Iterable[ProjectResource], hub: ProjectResource, versio
 
 def _known_spokes(hub: ProjectResource) -> list[str]:
     return list(hub.webhooks.get("spoke", ()))
-
-
-def _is_kind_of(resource: ProjectResource, other: ProjectResource) -> bool:
-    return (resource.group, resource.kind) == (other.group, other.kind)
