@@ -1,5 +1,6 @@
 import pytest
 
+from apiserver.tests.cluster.podcluster import PodCluster
 from apiserver.tests.guarded import Guarded
 from apiserver.tests.inprocess import Kube
 from clientgo.version import KUBERNETES
@@ -9,6 +10,11 @@ from clientgo_apiserver.releases.release import release_of
 @pytest.fixture
 def kube() -> Kube:
     return Kube()
+
+
+@pytest.fixture
+def cluster() -> PodCluster:
+    return PodCluster()
 
 
 @pytest.fixture

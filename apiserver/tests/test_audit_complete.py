@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, answer_of, deployment
+from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, NAMESPACES, answer_of, deployment
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.api.status import internal_error
 from clientgo_apiserver.audit import REVISION
@@ -18,7 +18,6 @@ from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
 from tests.models.budget import examples
 
-NAMESPACES = "/api/v1/namespaces"
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 
 

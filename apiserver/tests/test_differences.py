@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from apiserver.tests.inprocess import DEPLOYMENTS, Kube, deployment
+from apiserver.tests.inprocess import DEPLOYMENTS, PODS, SERVICES, Kube, deployment
 
 PAGE = Path(__file__).parents[1] / "docs/differences.md"
-PODS, SERVICES = "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/services"
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",

@@ -1,10 +1,9 @@
 import json
 from typing import Any
 
+from apiserver.tests.inprocess import SECRETS
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.inmemory import InMemoryServer
-
-SECRETS = "/api/v1/namespaces/default/secrets"
 
 
 def create(server: InMemoryServer, name: str) -> None:

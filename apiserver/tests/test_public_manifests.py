@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import APPLY, CONFIG_MAPS, DEFINITIONS, FOOS, MERGE, Kube, definition, foo
+from apiserver.tests.inprocess import APPLY, CONFIG_MAPS, DEFINITIONS, FOOS, MERGE, SECRETS, Kube, definition, foo
 
 Object = dict[str, Any]
 BARS = "/apis/example.com/v1alpha1/namespaces/default/bars"
 BAR: Object = {"apiVersion": "example.com/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}}
 NAMED: Object = {"metadata": {"name": "a"}}
 CONTAINER: Object = {"name": "c", "image": "nginx:1"}
-SECRETS = "/api/v1/namespaces/default/secrets"
 NAMESPACED = "namespaces/default"
 HOOK: Object = {"sideEffects": "None", "admissionReviewVersions": ["v1"]}
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"

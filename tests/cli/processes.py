@@ -2,12 +2,12 @@
 
 import re
 import signal
-import socket
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from clientgo.envtest.webhooks import free_port as free_port
 from clientgo.testing.eventually import eventually
 from tests.processes import Child
 
@@ -32,10 +32,3 @@ def in_background(folder: Path, variables: Mapping[str, str], *command: str, sig
 def wait_for(output: Path, sign: str) -> None:
     """Wait until an output file contains `sign`."""
     eventually(output.read_text, lambda text: sign in text, seconds=SECONDS)
-
-
-def free_port() -> int:
-    """Return a port that is free now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])

@@ -10,6 +10,7 @@ import pytest
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.envtest.crds import install, read_crds
+from clientgo.envtest.webhooks import free_port
 from clientgo.rest import Config, RESTClient, load_config
 from tests.e2e.clusters import kubeconfig_of, namespace
 from tests.e2e.program import ROOT, Program
@@ -26,12 +27,6 @@ def kubeconfig(tmp_path: Path) -> Iterator[Path]:
     )
     with environment:
         yield kubeconfig_of(environment, path)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_embedded_needs_no_cluster_and_reaches_a_synced_foo(tmp_path: Path) -> None:

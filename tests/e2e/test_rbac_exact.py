@@ -5,7 +5,6 @@ read from the server's audit log.
 """
 
 import json
-import socket
 import ssl
 import threading
 import urllib.error
@@ -20,6 +19,7 @@ import yaml
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import BundledServer, Environment, server_from
+from clientgo.envtest.webhooks import free_port
 from clientgo.errors import ConfigError, NotFound
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.meta import ObjectMeta, replace
@@ -236,12 +236,6 @@ class RunnableGroup:
 
     def _events(self) -> Any:
         return self.kube.core_v1.events("default").list().items
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def outcome(folder: Path, objects: list[dict[str, Any]]) -> tuple[bool, set[str]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from clientgo_apiserver.admission.limitranges import with_range_defaults
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import forbidden
+from clientgo_apiserver.registry.validation.access import SYSTEM_CLASSES
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.keys import PODS
@@ -19,7 +20,6 @@ _RUNTIME_CLASSES: Key = ("node.k8s.io", "runtimeclasses")
 STORAGE_CLASSES: Key = ("storage.k8s.io", "storageclasses")
 _INGRESS_CLASSES: Key = ("networking.k8s.io", "ingressclasses")
 _PREEMPTING = "PreemptLowerPriority"
-_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _EVICTING = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _NOT_READY: Object = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
@@ -70,7 +70,7 @@ def _set_priority(state: State, write: Write, pod: Object) -> Object:
 
 def _priority_class(state: State, name: str) -> Object | None:
     stored = state.store.get(PRIORITY_CLASSES, "", name)
-    return {"value": _SYSTEM_CLASSES[name]} if stored is None and name in _SYSTEM_CLASSES else stored
+    return {"value": SYSTEM_CLASSES[name]} if stored is None and name in SYSTEM_CLASSES else stored
 
 
 def _default_priority(state: State) -> Object | None:

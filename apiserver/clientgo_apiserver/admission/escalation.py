@@ -74,9 +74,7 @@ def _check_binding(state: State, write: Write, binding: Object) -> None:
         return
     role = state.store.get(key, "" if cluster else write.namespace, name)
     if role is None:
-        served = state.registry.find(GROUP, "v1", key[1])
-        assert served is not None, "roles are built in"
-        raise not_found(served, name)
+        raise not_found(state.registry.built_in(*key), name)
     _confirm(state, write, binding, role.get("rules") or ())
 
 

@@ -8,6 +8,7 @@ from clientgo_apiserver.admission.matching import Case
 from clientgo_apiserver.admission.namespaces import is_namespace
 from clientgo_apiserver.api.limits import CostLimitExceeded, OutOfBudget, cost_limit
 from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import joined
 from clientgo_apiserver.api.users import User, service_account
 from clientgo_apiserver.auth.authorization import Attributes, decide
 from clientgo_apiserver.cel.admission import BOOL, AdmissionScope, ComposedVariables, compile_condition, namespace_value
@@ -117,5 +118,5 @@ def conditions_hold(conditions: Iterable[Object], scope: AdmissionScope, values:
         except PolicyError as error:
             errors.append(str(error))
     if errors:
-        raise PolicyError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        raise PolicyError(joined(errors))
     return True

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from clientgo.meta.quantities import ParsedQuantity
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import forbidden
-from clientgo_apiserver.registry.defaults.pods import amounts, pod_amounts, quality_of_service
+from clientgo_apiserver.api.status import forbidden, joined
+from clientgo_apiserver.registry.defaults.pods import CONTAINERS, amounts, pod_amounts, quality_of_service
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.keys import PODS
@@ -14,7 +14,6 @@ from clientgo_apiserver.storage.stored import Key
 KEY: Key = ("", "limitranges")
 ANNOTATION = "kubernetes.io/limit-ranger"
 _KINDS = {"request": "requests", "limit": "limits"}
-_CONTAINERS = ("containers", "initContainers")
 _CLAIM = "PersistentVolumeClaim"
 
 
@@ -43,7 +42,7 @@ def _with_defaults(pod: Object, limit_range: Object) -> tuple[Object, list[str]]
         if item.get("type") != "Container":
             continue
         spec = {**pod["spec"]}
-        for field in _CONTAINERS:
+        for field in CONTAINERS:
             if spec.get(field):
                 what = "init container" if field == "initContainers" else "container"
                 spec[field] = [_filled(container, item, notes, what) for container in spec[field]]
@@ -62,8 +61,7 @@ def check_ranges(state: State, write: Write, obj: Object, old: Object | None) ->
             for usage in measured.get(item.get("type", ""), ()):
                 violations += [fault for fault in _faults(item, usage) if fault not in violations]
     if violations:
-        reason = violations[0] if len(violations) == 1 else f"[{', '.join(violations)}]"
-        raise forbidden(write.resource, obj["metadata"]["name"], reason)
+        raise forbidden(write.resource, obj["metadata"]["name"], joined(violations))
 
 
 Resources = dict[str, dict[str, ParsedQuantity]]
@@ -71,7 +69,7 @@ Resources = dict[str, dict[str, ParsedQuantity]]
 
 def _measured_pod(pod: Object) -> dict[str, list[Resources]]:
     containers = [
-        container.get("resources") or {} for field in _CONTAINERS for container in pod["spec"].get(field) or ()
+        container.get("resources") or {} for field in CONTAINERS for container in pod["spec"].get(field) or ()
     ]
     return {
         "Container": [

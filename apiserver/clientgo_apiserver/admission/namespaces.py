@@ -41,9 +41,7 @@ def require_present(state: State, namespace: str) -> None:
 
 def _require(state: State, namespace: str, stored: Object | None) -> Object:
     if stored is None:
-        served = state.registry.find("", "v1", "namespaces")
-        assert served is not None, "namespaces are built in"
-        raise not_found(served, namespace)
+        raise not_found(state.registry.built_in(*NAMESPACES), namespace)
     return stored
 
 

@@ -111,6 +111,12 @@ class Resource:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
+    def scale_paths(self) -> ScaleSubresource:
+        """Paths of the replicas of a resource that scales."""
+        assert self.scale is not None, "only asked for resources that scale"
+        return self.scale
+
+    @property
     def subresources(self) -> tuple[ServedSubresource, ...]:
         """Its subresources, in the order of discovery."""
         subresources = [ServedSubresource("status", self.kind)] if self.status else []
@@ -162,6 +168,10 @@ class Registry:
     def find(self, group: str, version: str, plural: str) -> Resource | None:
         """Return the resource at this path, or None."""
         return self._by_path.get((group, version, plural))
+
+    def built_in(self, group: str, plural: str) -> Resource:
+        """Return a built-in resource in the version v1."""
+        return self._by_path[group, "v1", plural]
 
     def by_kind(self, group: str, version: str, kind: str) -> Resource | None:
         """Return the resource whose objects have this apiVersion and kind, or None."""

@@ -145,11 +145,15 @@ def invalid(kind: str, group: str, name: str, causes: Iterable[Cause]) -> ApiFai
     """Return 422: the object is invalid; every error is a cause."""
     errors = list(causes)
     texts = list(dict.fromkeys(cause.text for cause in errors))
-    joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     qualified = f"{kind}.{group}" if group else kind
     members = {"name": name, "group": group, "kind": kind, "causes": _causes(errors)}
     details = {member: value for member, value in members.items() if value}
-    return ApiFailure(422, "Invalid", f"{qualified} {quoted(name)} is invalid: {joined}", details=details)
+    return ApiFailure(422, "Invalid", f"{qualified} {quoted(name)} is invalid: {joined(texts)}", details=details)
+
+
+def joined(errors: list[str]) -> str:
+    """Return one error as it is, and several as Go prints an aggregate of them."""
+    return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
 
 
 def expired(message: str, metadata: dict[str, Any] | None = None) -> ApiFailure:

@@ -163,8 +163,7 @@ def _bound(state: State, namespace: str, account: str, reference: Any) -> Object
             f"cannot bind token to object of type {reference.get('apiVersion', '')}, Kind={reference.get('kind', '')}"
         )
         raise bad_request(reason)
-    served = state.registry.find("", "v1", _BINDABLE[member])
-    assert served is not None, "what tokens are bound to is built in"
+    served = state.registry.built_in("", _BINDABLE[member])
     obj = state.store.get(served.storage, "" if member == "node" else namespace, name)
     if obj is None:
         raise not_found(served, name)

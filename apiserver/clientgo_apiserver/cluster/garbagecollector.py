@@ -18,11 +18,9 @@ from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import InternalController, is_deleting
 from clientgo_apiserver.cluster.events import EVENTS, ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
+from clientgo_apiserver.gotypes.metadata import FOREGROUND, ORPHAN
 from clientgo_apiserver.storage.keys import DEFINITIONS
 from clientgo_apiserver.storage.stored import Key
-
-FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
-"""The finalizers that record how an owner is deleted."""
 
 _BATCH = 10  # items per turn of the event loop, so that a large collection does not delay requests
 _MAX_DELETED = 4096  # deleted owners, for dependents that are created after the owner's kind was removed

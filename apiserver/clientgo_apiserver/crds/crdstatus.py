@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import joined
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 APPROVAL = "api-approved.kubernetes.io"
@@ -29,7 +30,7 @@ def accepted_names(definition: Object, used: tuple[set[str], set[str]]) -> tuple
             new, old = _listed(requested.get(field)), _listed(current.get(field))
             clashes = [f'"{name}" is already in use' for name in new if name in names_in_use and name not in old]
             if clashes:
-                message = clashes[0] if len(clashes) == 1 else f"[{', '.join(clashes)}]"
+                message = joined(clashes)
                 conflict = ("False", f"{word}Conflict", message)
             elif requested.get(field):
                 accepted[field] = requested[field]

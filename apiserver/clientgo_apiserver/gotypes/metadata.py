@@ -13,7 +13,10 @@ from clientgo_apiserver.gotypes.decoding import decode_part, message_of
 from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.releases.release import current
 
-_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+FOREGROUND, ORPHAN = COLLECTOR_FINALIZERS = ("foregroundDeletion", "orphan")
+"""Finalizers that record how the garbage collector deletes an owner."""
+STANDARD_FINALIZERS = ("kubernetes", *COLLECTOR_FINALIZERS)
+"""Finalizers without a domain."""
 _SYSTEM_FIELDS = frozenset(
     ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "managedFields")
 )
@@ -146,7 +149,7 @@ def errors(resource: Resource, meta: Object) -> list[Cause]:
         causes += [
             invalid_value(f"metadata.finalizers[{index}]", finalizer, reason)
             for index, finalizer in enumerate(meta["finalizers"])
-            if "/" not in finalizer and finalizer not in _FINALIZERS
+            if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS
         ]
     return causes
 
@@ -182,7 +185,7 @@ def field_errors(meta: Object, field_path: str = "metadata") -> list[Cause]:
         causes += [
             invalid_value(f"{field_path}.finalizers", finalizer, reason) for reason in names.qualified_errors(finalizer)
         ]
-    if "finalizers" in meta and {*_FINALIZERS[1:]} <= {*meta["finalizers"]}:
+    if "finalizers" in meta and {*COLLECTOR_FINALIZERS} <= {*meta["finalizers"]}:
         reason = "finalizer orphan and foregroundDeletion cannot be both set"
         causes.append(invalid_value(f"{field_path}.finalizers", meta["finalizers"], reason))
     if "ownerReferences" in meta:

@@ -6,7 +6,7 @@ import msgspec
 
 from clientgo_apiserver.admission import chain
 from clientgo_apiserver.api.resources import Object, Resource
-from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, forbidden, not_supported, required
+from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, forbidden, joined, not_supported, required
 from clientgo_apiserver.gotypes.metadata import timestamp
 from clientgo_apiserver.handlers.reading import get
 from clientgo_apiserver.http.decode import read_object
@@ -110,9 +110,7 @@ def _check_budget(state: State, budget: Object) -> None:
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         raise _too_many(f"The disruption budget {name} is still being processed by the server.", 10)
     allowed = status.get("disruptionsAllowed", 0)
-    served = state.registry.find("policy", "v1", "poddisruptionbudgets")
-    assert served is not None, "budgets are built in"
-    singular = replace(served, plural="poddisruptionbudget")
+    singular = replace(state.registry.built_in(*BUDGETS), plural="poddisruptionbudget")
     if allowed < 0:
         raise forbidden(singular, name, "pdb disruptions allowed is negative")
     if len(status.get("disruptedPods") or ()) > _MAX_DISRUPTED:
@@ -160,8 +158,7 @@ async def _count_disruption(state: State, write: Write, budget: Object) -> None:
         }
         unchanged = [entry for entry in status.get("conditions") or () if entry.get("type") != condition["type"]]
         counted["conditions"] = [*unchanged, condition]
-    served = state.registry.find("policy", "v1", "poddisruptionbudgets")
-    assert served is not None, "budgets are built in"
+    served = state.registry.built_in(*BUDGETS)
     target = (write.namespace, budget["metadata"]["name"], "status")
     by_server = replace(write.request, internal=True)
     part = Write(served, *target, "kube-apiserver", dry_run=False, validation="Ignore", request=by_server, now=now)
@@ -180,8 +177,7 @@ async def bind(state: State, write: Write, content_type: str) -> Object:
     binding = await _read(state, write, content_type, _BINDING)
     target, meta = binding.get("target") or {}, binding["metadata"]
     _check_target(target)
-    pods = state.registry.find("", "v1", "pods")
-    assert pods is not None, "pods are built in"
+    pods = state.registry.built_in(*PODS)
     pod = get(state, pods, write.namespace, write.name).object
     for member, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
         if meta.get(member) and meta[member] != pod["metadata"][member]:
@@ -206,7 +202,7 @@ def _check_target(target: Object) -> None:
     if not target.get("name"):
         texts.append(required("target.name").text)
     if texts:
-        raise ApiFailure(500, "", texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        raise ApiFailure(500, "", joined(texts))
 
 
 def _unbindable(pod: Object) -> str:

@@ -43,37 +43,33 @@ def scale_of(paths: ScaleSubresource, obj: Object) -> Object:
 
 async def read_scale(state: State, resource: Resource, namespace: str, name: str) -> Object:
     """Return the Scale of a stored object (404)."""
-    assert resource.scale is not None, "only asked for resources that scale"
     obj = await from_storage(resource, get(state, resource, namespace, name).object)
     if _is_unset(resource, obj):
-        message = f'Internal error occurred: the spec replicas field "{resource.scale.spec_path}" does not exist'
+        message = f'Internal error occurred: the spec replicas field "{resource.scale_paths.spec_path}" does not exist'
         raise ApiFailure(500, "InternalError", message, details={"causes": [{"message": message.partition(": ")[2]}]})
-    return scale_of(resource.scale, obj)
+    return scale_of(resource.scale_paths, obj)
 
 
 def _is_unset(resource: Resource, obj: Object) -> bool:
     """Return whether a custom object has no replicas; those of built-in kinds have a default."""
-    assert resource.scale is not None, "only asked for resources that scale"
-    return resource.custom and _value_at(obj, resource.scale.spec_path) is None
+    return resource.custom and _value_at(obj, resource.scale_paths.spec_path) is None
 
 
 async def write_scale(state: State, write: Write, body: bytes, content_type: str, *, patch: bool) -> Object:
     """Set the replicas of a stored object by replacing or patching its Scale; return the Scale (404, 409, 422)."""
     resource = write.resource
-    assert resource.scale is not None, "only asked for resources that scale"
     applying = patch and media_type(content_type) == APPLY_PATCH
 
     def updated(old: Object) -> UpdatedObject:
         return _applied(write, old, body) if applying else _scaled(write, old, body, content_type if patch else "")
 
-    return scale_of(resource.scale, await update(state, write, updated))
+    return scale_of(resource.scale_paths, await update(state, write, updated))
 
 
 def _scaled(write: Write, current_object: Object, body: bytes, patch_type: str) -> UpdatedObject:
     """Return the object with the replicas of the Scale or patch that was sent, and its managedFields."""
     resource = write.resource
-    assert resource.scale is not None, "only asked for resources that scale"
-    current = scale_of(resource.scale, current_object)
+    current = scale_of(resource.scale_paths, current_object)
     scale = _read_scale(replace(write, resource=SCALE, unknown=[]), current, body, patch_type)
     meta = scale["metadata"]
     check_name(write, meta)
@@ -82,12 +78,12 @@ def _scaled(write: Write, current_object: Object, body: bytes, patch_type: str) 
         raise modified(resource, write.name)
     replicas = _value_at(scale, "spec.replicas")
     if patch_type and replicas is None and _is_unset(resource, current_object):
-        raise bad_request(f'the spec replicas field "{resource.scale.spec_path}" cannot be empty')
+        raise bad_request(f'the spec replicas field "{resource.scale_paths.spec_path}" cannot be empty')
     replicas = replicas or 0
     if replicas < 0 and not resource.custom:
         cause = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("Scale", "autoscaling", write.name, [cause])
-    path = _path(resource.scale)
+    path = _path(resource.scale_paths)
     obj, entries = _with_value(current_object, path, replicas), current_object["metadata"].get("managedFields", [])
     elements, changed = tuple(f"f:{field}" for field in path), not same(obj, current_object)
     if not patch_type and "uid" in meta:
@@ -114,10 +110,9 @@ def _read_scale(write: Write, current: Object, body: bytes, patch_type: str) -> 
 def _applied(write: Write, current_object: Object, body: bytes) -> UpdatedObject:
     """Return the object with an applied Scale: a configuration that has nothing but the replicas."""
     resource = write.resource
-    assert resource.scale is not None, "only asked for resources that scale"
-    path, entries = _path(resource.scale), current_object["metadata"].get("managedFields", [])
+    path, entries = _path(resource.scale_paths), current_object["metadata"].get("managedFields", [])
     elements = tuple(f"f:{field}" for field in path)
-    config, scale = read_configuration(write, SCALE, body), scale_of(resource.scale, current_object)
+    config, scale = read_configuration(write, SCALE, body), scale_of(resource.scale_paths, current_object)
     scale["metadata"]["managedFields"] = scale_entries(entries, elements, SCALE.api_version)
     applied = merged(replace(write, resource=SCALE), scale, config)
     if resource.custom:  # as on a real server, where conflicts alone are found before the Scale is converted

@@ -22,7 +22,7 @@ from clientgo_apiserver.api.status import (
     not_supported,
     stale,
 )
-from clientgo_apiserver.gotypes.metadata import mark_deleted, timestamp
+from clientgo_apiserver.gotypes.metadata import COLLECTOR_FINALIZERS, FOREGROUND, ORPHAN, mark_deleted, timestamp
 from clientgo_apiserver.gotypes.structs import in_order
 from clientgo_apiserver.http.decode import read_body, require_map
 from clientgo_apiserver.http.messages import HTTPRequest, Query
@@ -37,7 +37,7 @@ from clientgo_apiserver.storage.stored import Entry, name_of
 
 T = TypeVar("T")
 
-_POLICIES = {"Foreground": "foregroundDeletion", "Background": "", "Orphan": "orphan"}
+_POLICIES = {"Foreground": FOREGROUND, "Background": "", "Orphan": ORPHAN}
 _SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _TYPES: dict[str, tuple[type, str]] = {
     "preconditions": (dict, "v1.Preconditions"),
@@ -46,7 +46,6 @@ _TYPES: dict[str, tuple[type, str]] = {
     "gracePeriodSeconds": (int, "int64"),
     "dryRun": (list, "[]string"),
 }
-_GC_FINALIZERS = frozenset(("orphan", "foregroundDeletion"))
 
 
 class ParsedDeleteOptions(NamedTuple):
@@ -249,11 +248,11 @@ def _finalizers(default: str, finalizers: list[str], propagation: str) -> list[s
     Without a policy the collector's finalizer that the object already has decides, and else the default of its kind.
     Without a default no object waits for the collector.
     """
-    collector = [name for name in finalizers if name in _GC_FINALIZERS]
+    collector = [name for name in finalizers if name in COLLECTOR_FINALIZERS]
     if default and not propagation and collector:
         return finalizers
     policy = default and (propagation or default)
-    remaining = [name for name in finalizers if name not in _GC_FINALIZERS]
+    remaining = [name for name in finalizers if name not in COLLECTOR_FINALIZERS]
     return [*remaining, *filter(None, [_POLICIES.get(policy, "")])]
 
 

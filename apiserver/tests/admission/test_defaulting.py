@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import Kube
+from apiserver.tests.inprocess import PODS, Kube
 
-PODS = "/api/v1/namespaces/default/pods"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 EVICTING = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]
 

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import Kube
+from apiserver.tests.inprocess import PODS, Kube
 from clientgo_apiserver.admission.limitranges import ANNOTATION
 
 Object = dict[str, Any]
 
 RANGES = "/api/v1/namespaces/default/limitranges"
-PODS = "/api/v1/namespaces/default/pods"
 
 
 def limit(kube: Kube, kind: str = "Container", **item: Any) -> Object:

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import Kube, deployment
+from apiserver.tests.inprocess import NAMESPACES, Kube, deployment
 from clientgo_apiserver.admission.podsecuritychecks import described, violations
 from clientgo_apiserver.state import ServerOptions
 
 Object = dict[str, Any]
 
-NAMESPACES = "/api/v1/namespaces"
 PODS = f"{NAMESPACES}/n/pods"
 PREFIX = "pod-security.kubernetes.io"
 RESTRICTED: Object = {

@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.tests.costs import calls_of
-from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, Kube, foo
+from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, PODS, Kube, foo
 from clientgo.meta.quantities import ParsedQuantity, total
 
 Object = dict[str, Any]
 
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
-PODS = "/api/v1/namespaces/default/pods"
 
 
 def limit(kube: Kube, name: str = "q", **hard: str) -> None:

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import MERGE, Kube
+from apiserver.tests.inprocess import MERGE, SERVICES, Kube
 
-SERVICES = "/api/v1/namespaces/default/services"
 PORTS: list[dict[str, Any]] = [{"name": "a", "port": 80}]
 NODE_PORTS = [{"name": "a", "port": 80, "nodePort": 31000}]
 

@@ -2,13 +2,10 @@
 
 from typing import Any
 
-import pytest
-
-from apiserver.tests.inprocess import MERGE, Kube
+from apiserver.tests.inprocess import MERGE, SERVICES, Kube
 
 Object = dict[str, Any]
 API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
-SERVICES = "/api/v1/namespaces/default/services"
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 
 
@@ -23,11 +20,6 @@ REMOTE: Object = {"service": {"namespace": "default", "name": "metrics"}}
 def condition(kube: Kube) -> tuple[str, str, str]:
     (stored,) = kube.ok("GET", f"{API_SERVICES}/v1.a.b")["status"]["conditions"]
     return stored["status"], stored["reason"], stored["message"]
-
-
-@pytest.fixture
-def kube() -> Kube:
-    return Kube()
 
 
 def test_local_api_service_is_available_when_it_is_created(kube: Kube) -> None:

@@ -1,5 +1,3 @@
-import pytest
-
 from apiserver.tests.cluster.podcluster import (
     NODES,
     PODS,
@@ -8,11 +6,6 @@ from apiserver.tests.cluster.podcluster import (
 )
 
 LEASES = ("coordination.k8s.io", "leases")
-
-
-@pytest.fixture
-def cluster() -> PodCluster:
-    return PodCluster()
 
 
 def placed(cluster: PodCluster) -> list[str]:

@@ -1,12 +1,11 @@
 """Protection of volume attributes classes: one that is in use stays until its users are gone."""
 
-from apiserver.tests.inprocess import MERGE, Kube
+from apiserver.tests.inprocess import MERGE, PODS, Kube
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.protection import VolumeProtectionSimulation
 
 CLASSES = "/apis/storage.k8s.io/v1/volumeattributesclasses"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
-PODS = "/api/v1/namespaces/default/pods"
 FINALIZER = "kubernetes.io/vac-protection"
 
 

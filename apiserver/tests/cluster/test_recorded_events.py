@@ -1,11 +1,4 @@
-import pytest
-
 from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PodCluster
-
-
-@pytest.fixture
-def cluster() -> PodCluster:
-    return PodCluster()
 
 
 def test_rollout_is_described_by_events(cluster: PodCluster) -> None:

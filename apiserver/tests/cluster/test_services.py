@@ -6,11 +6,6 @@ SERVICES = ("", "services")
 SLICES = ("discovery.k8s.io", "endpointslices")
 
 
-@pytest.fixture
-def cluster() -> PodCluster:
-    return PodCluster()
-
-
 def service(cluster: PodCluster, **spec: object) -> None:
     content = {"selector": {"app": "w"}, "ports": [{"port": 80, "targetPort": 8080}], **spec}
     cluster.create(SERVICES, {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "w"}, "spec": content})

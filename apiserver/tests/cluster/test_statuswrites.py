@@ -8,11 +8,6 @@ REVISION = "deployment.kubernetes.io/revision"
 MANAGER = "kube-controller-manager"
 
 
-@pytest.fixture
-def cluster() -> PodCluster:
-    return PodCluster()
-
-
 def owned(obj: Object, subresource: str) -> Object:
     """Return the fields that the controllers own through a subresource."""
     entries = obj["metadata"]["managedFields"]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from apiserver.tests.cluster.podcluster import pod_template
+from apiserver.tests.inprocess import PODS
 from clientgo.envtest import Environment
 from clientgo.envtest.options import BundledServer
 from clientgo.errors import BadRequest
@@ -18,7 +19,6 @@ pytestmark = pytest.mark.integration
 
 CRON_JOBS = "/apis/batch/v1/namespaces/default/cronjobs"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
-PODS = "/api/v1/namespaces/default/pods"
 
 
 class Stepped:

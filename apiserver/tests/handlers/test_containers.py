@@ -14,6 +14,7 @@ import pytest
 import urllib3
 import websocket
 
+from apiserver.tests.inprocess import PODS
 from apiserver.tests.test_kubectl import Kubectl
 from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import BadRequest
@@ -28,7 +29,6 @@ from clientgo_apiserver.handlers.forwarding import PORTS
 from clientgo_apiserver.server import ApiServer
 
 V5, V4, BASE64 = "v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"
-PODS = "/api/v1/namespaces/default/pods"
 RULES = """
 - {command: fail, stdout: "out", stderr: "err", exitCode: 3}
 - {command: lose, stdout: half, disconnect: true}

@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, Kube, deployment
-
-PODS = "/api/v1/namespaces/default/pods"
+from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, PODS, Kube, deployment
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,7 @@
 import pytest
 
-from apiserver.tests.inprocess import MERGE, Kube, Object
+from apiserver.tests.inprocess import MERGE, PODS, Kube, Object
 
-PODS = "/api/v1/namespaces/default/pods"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import DEPLOYMENTS, MERGE, Kube, deployment
+from apiserver.tests.inprocess import DEPLOYMENTS, MERGE, PODS, Kube, deployment
 
 RESOURCE, OTHER = {"verb": "get", "resource": "pods", "namespace": "default"}, {"namespace": "other"}
 PATH = {"path": "/", "verb": "get"}
@@ -57,9 +57,6 @@ def test_patch_to_a_version_that_is_known_but_not_served_keeps_the_version(
     stored = kube.ok("GET", f"{DEPLOYMENTS}/d")
     assert stored["apiVersion"] == "apps/v1"
     assert stored["metadata"].get("labels") == ({"a": "b"} if status == 200 else None)
-
-
-PODS = "/api/v1/namespaces/default/pods"
 
 
 def pod(seconds: int) -> dict[str, Any]:

@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import MERGE, Kube
+from apiserver.tests.inprocess import MERGE, PODS, Kube
 
 Object = dict[str, Any]
 API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 CLUSTER_ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-PODS = "/api/v1/namespaces/default/pods"
 STORAGE_CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 
 

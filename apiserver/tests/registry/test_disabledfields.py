@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import Kube
+from apiserver.tests.inprocess import PODS, Kube
 from clientgo_apiserver.registry.builtin import builtin_resources
 from clientgo_apiserver.registry.disabledfields import without_disabled
 from clientgo_apiserver.releases.release import release_of
@@ -44,7 +44,7 @@ def stateful(value: Any) -> Object:
     return built
 
 
-PODS, APPS = "/api/v1/namespaces/default/pods", "/apis/apps/v1/namespaces/default"
+APPS = "/apis/apps/v1/namespaces/default"
 DRIVERS = "/apis/storage.k8s.io/v1/csidrivers"
 DRIVER: Object = {
     "apiVersion": "storage.k8s.io/v1",

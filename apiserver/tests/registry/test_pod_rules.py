@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 import yaml
 
-from apiserver.tests.inprocess import Kube
+from apiserver.tests.inprocess import PODS, Kube
 from apiserver.tests.registry.ruletables import cases, check
 
-PODS = "/api/v1/namespaces/default/pods"
 INVALID = r"""
 os: {name: beos} => os: Unsupported value: "beos": supported values: "linux", "windows"
 os: {name: linux}, securityContext: {windowsOptions: {}} => securityContext.windowsOptions: Forbidden: windows options

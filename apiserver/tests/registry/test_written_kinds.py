@@ -2,10 +2,8 @@
 
 import pytest
 
-from apiserver.tests.inprocess import MERGE, STRATEGIC, Kube, Object
+from apiserver.tests.inprocess import MERGE, PODS, SERVICES, STRATEGIC, Kube, Object
 
-PODS = "/api/v1/namespaces/default/pods"
-SERVICES = "/api/v1/namespaces/default/services"
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 FLOW = "/apis/flowcontrol.apiserver.k8s.io/v1"
 LIMITED = {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}

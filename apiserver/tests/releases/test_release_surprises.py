@@ -11,6 +11,8 @@ from apiserver.tests.inprocess import (
     DEPLOYMENTS,
     FOOS,
     MERGE,
+    PODS,
+    SERVICES,
     STRATEGIC,
     Kube,
     definition,
@@ -18,7 +20,6 @@ from apiserver.tests.inprocess import (
 )
 
 Object = dict[str, Any]
-PODS, SERVICES = "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/services"
 SETS, SCALERS = (
     "/apis/apps/v1/namespaces/default/statefulsets",
     "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",

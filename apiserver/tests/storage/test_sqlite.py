@@ -1,6 +1,5 @@
 import json
 import os
-import resource
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.sqlite import FILE_NAME, DataUnusable, SqliteJournal
 from clientgo_apiserver.storage.store import Store
+from tests.fulldisk import full_disk
 
 KEY = ("", "things")
 
@@ -99,17 +99,6 @@ def test_data_path_that_is_not_a_directory_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DataUnusable, match="cannot use "):
         SqliteJournal(tmp_path / "file" / "data")
-
-
-@contextmanager
-def full_disk(room: int) -> Iterator[None]:
-    """Limit the files of this process to `room` bytes: writing more fails, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def served(journal: SqliteJournal) -> Api:

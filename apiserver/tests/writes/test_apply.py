@@ -12,6 +12,7 @@ from apiserver.tests.inprocess import (
     FOOS,
     JSON_PATCH,
     MERGE,
+    SERVICES,
     STRATEGIC,
     Kube,
     definition,
@@ -109,7 +110,6 @@ def test_unreadable_managed_fields_from_clients_are_ignored(kube: Kube, entry: d
     assert patched["metadata"]["managedFields"] == created["metadata"]["managedFields"]
 
 
-SERVICES = "/api/v1/namespaces/default/services"
 SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
 
 

@@ -2,9 +2,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, foo, names
-
-NAMESPACES = "/api/v1/namespaces"
+from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, NAMESPACES, Kube, foo, names
 
 
 def held(name: str = "a") -> dict[str, object]:

@@ -4,11 +4,10 @@ from typing import Any
 
 import msgspec
 
-from apiserver.tests.inprocess import APPLY, MERGE, Kube
+from apiserver.tests.inprocess import APPLY, MERGE, NAMESPACES, Kube
 
 Object = dict[str, Any]
 
-NAMESPACES = "/api/v1/namespaces"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
 

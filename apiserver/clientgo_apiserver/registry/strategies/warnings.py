@@ -10,6 +10,7 @@ from functools import partial
 from clientgo.meta.quantities import ParsedQuantity
 from clientgo_apiserver.api.names import label_errors
 from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.gotypes.metadata import STANDARD_FINALIZERS
 from clientgo_apiserver.registry.strategies.addresswarnings import cidr_warnings, ip_warnings, quoted
 from clientgo_apiserver.registry.strategies.podwarnings import (
     DEPRECATED_NODE_LABELS,
@@ -49,8 +50,6 @@ ORPHANED_PODS = (
 )
 """Warning about the deletion of a Job without a propagation policy."""
 
-_STANDARD_FINALIZERS = {"orphan", "foregroundDeletion", "kubernetes"}
-
 
 def object_warnings(resource: Resource, new: Object, old: Object | None) -> list[str]:
     """Return the warnings about an object that is created or replaces another."""
@@ -63,7 +62,7 @@ def finalizer_warnings(new: Object, old: Object | None) -> list[str]:
     if not new["metadata"].get("finalizers"):
         return []
     names, existing = (set((obj or {"metadata": {}})["metadata"].get("finalizers") or ()) for obj in (new, old))
-    without_domain = sorted(name for name in names - existing - _STANDARD_FINALIZERS if "/" not in name)
+    without_domain = sorted(name for name in names - existing - {*STANDARD_FINALIZERS} if "/" not in name)
     return [
         f'metadata.finalizers: "{name}": prefer a domain-qualified finalizer name'
         f"{' including a path (/)' * ('.' in name)} to avoid accidental conflicts with other finalizer writers"

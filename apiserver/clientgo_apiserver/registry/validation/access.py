@@ -14,18 +14,20 @@ from clientgo_apiserver.api.status import (
     Cause,
     forbidden_field,
     invalid_value,
+    joined,
     not_supported,
     quoted,
     required,
     too_long,
 )
+from clientgo_apiserver.gotypes.metadata import STANDARD_FINALIZERS
 from clientgo_apiserver.http.gojson import explain
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 _GROUP = "rbac.authorization.k8s.io"
 _MAX_PRIORITY = 1_000_000_000
-_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""Priority classes of the system, and their values."""
 # Keys that secrets of a type need, and whether one of them is enough.
 _KEYS: dict[str, tuple[tuple[str, ...], bool]] = {
     "kubernetes.io/dockercfg": ((".dockercfg",), False),
@@ -64,7 +66,7 @@ def selector_requirements(value: Object, _: FieldScope) -> Iterator[Cause]:
         for each in value.get("matchExpressions") or ()
     ]
     if errors := next(filter(None, (_requirement_errors(*requirement) for requirement in requirements)), None):
-        yield invalid_value("", None, errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        yield invalid_value("", None, joined(errors))
 
 
 def _requirement_errors(key: str, operator: str, values: list[str]) -> list[str]:
@@ -167,9 +169,9 @@ def priority_class(value: Object, _: FieldScope) -> Iterator[Cause]:
     if not name.startswith("system-"):
         if number > _MAX_PRIORITY:
             yield forbidden_field("value", f"maximum allowed value of a user defined priority is {_MAX_PRIORITY}")
-    elif _SYSTEM_CLASSES.get(name) != number:
-        is_system_class = name in _SYSTEM_CLASSES
-        reason = f"value of {name} PriorityClass must be {_SYSTEM_CLASSES[name]}" if is_system_class else ""
+    elif SYSTEM_CLASSES.get(name) != number:
+        is_system_class = name in SYSTEM_CLASSES
+        reason = f"value of {name} PriorityClass must be {SYSTEM_CLASSES[name]}" if is_system_class else ""
         reason = reason or f"{name} is not a known system priority class"
         reserved = "priority class names with 'system-' prefix are reserved for system use only. error: "
         yield forbidden_field("metadata.name", reserved + reason)
@@ -179,7 +181,7 @@ def priority_class(value: Object, _: FieldScope) -> Iterator[Cause]:
 def finalizer(value: str, _: FieldScope) -> Iterator[Cause]:
     """Check a finalizer of a namespace."""
     yield from (invalid_value("", value, reason) for reason in qualified_errors(value))
-    if "/" not in value and value not in _STANDARD_FINALIZERS:
+    if "/" not in value and value not in STANDARD_FINALIZERS:
         yield invalid_value("", value, "name is neither a standard finalizer name nor is it fully qualified")
 
 
