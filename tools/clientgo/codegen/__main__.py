@@ -11,11 +11,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from clientgo.codegen.config import CodegenConfigError, read_config
-from clientgo.codegen.files import NoHeader, Output, complain, finish, header_of
+from clientgo.codegen.config import read_config
+from clientgo.codegen.files import Output, complain, finish, header_of
 from clientgo.codegen.generate import generate
 from clientgo.codegen.options import CodegenOptions, options_of, options_parser
-from clientgo.codegen.problems import Problems
+from clientgo.codegen.problems import CodegenError, Problems
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,24 +29,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     config = options_parser().parse(words).config
     try:
         outputs = [[*output, *words] for output in read_config(config)] if config is not None else [words]
-    except CodegenConfigError as error:
+        return _run(options_of(config, outputs))
+    except CodegenError as error:
         return complain([str(error)])
-    return _run(options_of(config, outputs))
 
 
 def _run(runs: Sequence[CodegenOptions]) -> int:
-    problems = Problems()
-    try:
-        combined = Output(header_of(runs[0]))
-        for options in runs:
-            output = _output(options, problems)
-            for file in sorted(combined.paths & output.paths):
-                problems.at_module(str(file), 0, "two outputs write this file: change the folder of one")
-            combined.texts |= output.texts
-            combined.folders += output.folders
-            combined.patched |= output.patched
-    except NoHeader as error:
-        return complain([str(error)])
+    problems, combined = Problems(), Output(header_of(runs[0]))
+    for options in runs:
+        output = _output(options, problems)
+        for file in sorted(combined.paths & output.paths):
+            problems.at_module(str(file), 0, "two outputs write this file: change the folder of one")
+        combined.texts |= output.texts
+        combined.folders += output.folders
+        combined.patched |= output.patched
     if problems:
         return complain(problems)
     complain(problems.warnings)

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from clientgo.codegen.problems import reason_of
+from clientgo.codegen.problems import CodegenError, reason_of
 from clientgo.meta.yamlio import InvalidYAML, read_document
 
 _OUTPUTS = Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]
@@ -29,27 +29,23 @@ _ASKING = ("config", "help")
 _MOST = 2**63
 
 
-class CodegenConfigError(ValueError):
-    """The file cannot be read, or has an invalid option."""
-
-
 def read_config(path: Path) -> list[list[str]]:
     """Return the arguments of each output.
 
     Raises:
-        CodegenConfigError: the file is invalid.
+        CodegenError: the file is invalid.
     """
     try:
         document = read_document(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise CodegenConfigError(f"{path}: cannot read the file: {reason_of(error)}") from error
+        raise CodegenError(f"{path}: cannot read the file: {reason_of(error)}") from error
     except InvalidYAML as error:
-        raise CodegenConfigError(f"{path}:{error.line}: invalid YAML: {error}") from error
+        raise CodegenError(f"{path}:{error.line}: invalid YAML: {error}") from error
     try:
         content = msgspec.convert(document, dict[str, Any])
         outputs = msgspec.convert(content.pop("outputs", None), _OUTPUTS)
     except msgspec.ValidationError as error:
-        raise CodegenConfigError(f"{path}: expected a list `outputs`, each with its options") from error
+        raise CodegenError(f"{path}: expected a list `outputs`, each with its options") from error
     return [list(_arguments({**content, **output}, path)) for output in outputs]
 
 
@@ -57,15 +53,13 @@ def _arguments(document: Mapping[str, Any], path: Path) -> Iterator[str]:
     for name, value in document.items():
         option = f"--{name}"
         if not _WORD.fullmatch(name) or name in _ASKING:
-            raise CodegenConfigError(f"{path}: unknown option {name!r}")
+            raise CodegenError(f"{path}: unknown option {name!r}")
         if value is None:
             continue  # an empty list, from which the scaffold leaves out the brackets
         try:
             setting = msgspec.convert(value, bool | int | str | list[int | str])
         except msgspec.ValidationError as error:
-            raise CodegenConfigError(
-                f"{path}: invalid {name}: expected a string, a list of strings, or true"
-            ) from error
+            raise CodegenError(f"{path}: invalid {name}: expected a string, a list of strings, or true") from error
         if isinstance(setting, bool):
             yield from (option,) if setting else ()
             continue
@@ -76,5 +70,5 @@ def _arguments(document: Mapping[str, Any], path: Path) -> Iterator[str]:
 
 def _option_text(value: int | str, name: str, path: Path) -> str:
     if isinstance(value, int) and abs(value) > _MOST:
-        raise CodegenConfigError(f"{path}: invalid {name}: the number is too large")
+        raise CodegenError(f"{path}: invalid {name}: the number is too large")
     return str(value)

@@ -28,7 +28,7 @@ def generate(options: CodegenOptions, problems: Problems) -> Output:
     """Return the output for the options; invalid if anything is reported to `problems`.
 
     Raises:
-        NoHeader: the header cannot be read.
+        CodegenError: the header cannot be read.
     """
     generators, package = options.selected, options.output_package
     own_kinds = read_modules(options.input, problems)
@@ -44,7 +44,7 @@ def generate(options: CodegenOptions, problems: Problems) -> Output:
     declared = read_declarations(options.declarations, problems)
     check_declarations(
         declared,
-        _plurals(kind.kind.api for kind in own_kinds),
+        _plurals(kind.api for kind in own_kinds),
         _plurals(built_in_kinds().values() if declared else ()),
         problems,
     )
@@ -98,7 +98,7 @@ def _modules(
 ) -> Iterator[Text]:
     """Yield the modules of the package, of all generators but `openapi`, and of that if it is wanted."""
     layout = Layout(package=package, beside_runtime=(options.root / "clientgo").is_dir())
-    groups = list(foreign_groups(foreign, (each.kind.api.group for each in own_kinds), package))
+    groups = list(foreign_groups(foreign, (each.api.group for each in own_kinds), package))
     if groups:
         sources = tuple(sorted({kind.source for group in groups for kind in group.kinds}))
         body = fill("package", doc="Types of third-party kinds.")

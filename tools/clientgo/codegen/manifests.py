@@ -25,13 +25,11 @@ def role_files(declared: Iterable[Declared], kinds: Sequence[OwnKind], role_name
     if rules:
         selected: Iterable[RbacRule] = (rule for rule, _ in rules)
         if namespace:
-            selected = limited(
-                selected, namespace, {own_kind.kind.api.gvr.group_resource: own_kind.kind.api for own_kind in kinds}
-            )
+            selected = limited(selected, namespace, {each.api.gvr.group_resource: each.api for each in kinds})
         files["role.yaml"] = roles(selected, role_name), [source for _, source in rules]
-    stored = [own_kind.kind for own_kind in kinds if own_kind.kind.api.storage and own_kind.kind.has_client]
+    stored = [own_kind.kind for own_kind in kinds if own_kind.api.storage and own_kind.kind.has_client]
     # By all versions, so that another stored version changes no name.
-    first_groups = {each.kind.api.kind.lower(): each.kind.api.group for each in reversed(kinds)}
+    first_groups = {each.api.kind.lower(): each.api.group for each in reversed(kinds)}
     for kind in stored:
         whole_name = first_groups[kind.api.kind.lower()] != kind.api.group
         for name, role in user_roles(kind, whole_name=whole_name).items():

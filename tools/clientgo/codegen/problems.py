@@ -14,6 +14,10 @@ _LONGEST = 2000
 """Limit of the length of a message; quoted input may be of any length."""
 
 
+class CodegenError(ValueError):
+    """The generator cannot read its configuration, or not write its output; the message is for the user."""
+
+
 class Problems:
     """Errors in the form `file:line: error: fix`, and warnings."""
 

@@ -49,7 +49,8 @@ class Environment:
         self._webhook_options = webhooks
         self.webhooks: WebhookInstall | None = None
         self._options = server_from() if server is None else server
-        self._plane = _processes(self._options, clock) if isinstance(self._options, ControlPlane) else None
+        self.control_plane = _processes(self._options, clock) if isinstance(self._options, ControlPlane) else None
+        """The etcd and kube-apiserver of this environment, which a test may restart."""
         self._config: Config | None = None
         self._is_started = False
         self.clock = clock
@@ -83,11 +84,6 @@ class Environment:
         """Configuration of the administrator; the environment must have been started."""
         assert self._config is not None, "the environment has been started"
         return self._config
-
-    @property
-    def control_plane(self) -> "ControlPlaneProcesses | None":
-        """The etcd and kube-apiserver of this environment, which a test may restart."""
-        return self._plane
 
     @property
     def runs_controllers(self) -> bool:
@@ -135,8 +131,8 @@ class Environment:
         impersonation.
         """
         config = self.config
-        if self._plane is not None:
-            return self._plane.user(name, *groups)
+        if self.control_plane is not None:
+            return self.control_plane.user(name, *groups)
         if self.server is None:
             return replace(config, impersonate=Impersonation(name, groups=groups))
         return replace(config, token=self.server.new_token(name, *groups))
@@ -155,8 +151,8 @@ class Environment:
         finally:
             if server is not None:
                 server.stop()
-            if self._plane is not None:
-                self._plane.stop()
+            if self.control_plane is not None:
+                self.control_plane.stop()
             if written is not None:
                 written.unlink(missing_ok=True)
 
@@ -164,7 +160,7 @@ class Environment:
         options = self._options
         if isinstance(options, ExistingCluster):
             return options.config or load_config()
-        config = self._plane.start() if self._plane is not None else self._start_bundled()
+        config = self.control_plane.start() if self.control_plane is not None else self._start_bundled()
         if options.kubeconfig is not None:
             self._written = write_kubeconfig(
                 Path(options.kubeconfig),

@@ -86,23 +86,18 @@ class WebhookInstall:
         """
         for kind, resource in _RESOURCES.items():
             configurations = self._of_kind(kind)
-            self._before += [
-                {**configuration, "kind": kind} for configuration in read_objects(requester, resource, configurations)
-            ]
+            self._before += [{**each, "kind": kind} for each in read_objects(requester, resource, configurations)]
             install_objects(requester, resource, map(self._local, configurations))
 
     def uninstall(self, requester: Requester) -> None:
         """Delete the configurations, and restore those that existed before; absent ones are skipped."""
         for kind, resource in _RESOURCES.items():
-            before = [configuration for configuration in self._before if configuration["kind"] == kind]
-            existed = {configuration["metadata"]["name"] for configuration in before}
+            before = [each for each in self._before if each["kind"] == kind]
+            existed = {each["metadata"]["name"] for each in before}
             restore_objects(requester, resource, before)
-            added = [
-                configuration
-                for configuration in self._of_kind(kind)
-                if configuration["metadata"]["name"] not in existed
-            ]
-            uninstall_objects(requester, resource, added)
+            uninstall_objects(
+                requester, resource, [each for each in self._of_kind(kind) if each["metadata"]["name"] not in existed]
+            )
 
     def close(self) -> None:
         """Remove the certificate."""

@@ -89,9 +89,7 @@ class FakeClock:
         Raises:
             ClockWaitTimeout: fewer are blocked after `timeout` seconds of real time.
         """
-        with self._changed:
-            if not self._changed.wait_for(lambda: len(self._waiters) >= count, timeout):
-                raise ClockWaitTimeout(f"{len(self._waiters)} of {count} threads wait on the clock after {timeout} s")
+        self._wait_until(lambda: len(self._waiters), count, "threads wait on the clock", timeout)
 
     def wait_for_sleeps(self, count: int = 1, *, timeout: float = 10.0) -> None:
         """Wait until `sleep` was called at least `count` times in all; stepping then ends those sleeps.
@@ -99,9 +97,12 @@ class FakeClock:
         Raises:
             ClockWaitTimeout: fewer sleeps began after `timeout` seconds of real time.
         """
+        self._wait_until(lambda: len(self.slept), count, "sleeps began", timeout)
+
+    def _wait_until(self, number: Callable[[], int], count: int, what: str, timeout: float) -> None:
         with self._changed:
-            if not self._changed.wait_for(lambda: len(self.slept) >= count, timeout):
-                raise ClockWaitTimeout(f"{len(self.slept)} of {count} sleeps began after {timeout} s")
+            if not self._changed.wait_for(lambda: number() >= count, timeout):
+                raise ClockWaitTimeout(f"{number()} of {count} {what} after {timeout} s")
 
     def wait(self, condition: threading.Condition, deadline: float | None) -> None:
         """Wait, holding `condition`, until it is notified or the time reaches `deadline`."""

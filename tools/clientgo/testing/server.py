@@ -154,9 +154,8 @@ class FakeServer:
         if not kind or not api_version:
             raise ValueError("an object given as a dict must have apiVersion and kind")
         group, _, version = api_version.rpartition("/")
-        known_class = (
-            cls if "__api_type__" in vars(cls) else self._scheme.class_of(GroupVersionKind(group, version, kind))
-        )
+        gvk = GroupVersionKind(group, version, kind)
+        known_class = cls if "__api_type__" in vars(cls) else self._scheme.class_of(gvk)
         if known_class is not None:
             self._serve_class(known_class)
             return
@@ -170,13 +169,10 @@ class FakeServer:
             return
         self._served.add(api.gvr)
         if not is_built_in(cls):
-            versions = [
-                each
-                for each in _classes(self._scheme)
-                if (api_of(each).group, api_of(each).plural) == (api.group, api.plural)
-            ]
+            group_resource = api.gvr.group_resource
+            same = [each for each in _classes(self._scheme) if api_of(each).gvr.group_resource == group_resource]
             self._defined.add(api.gvr)
-            self._server.serve(definition_of(tuple(versions) or (cls,)))
+            self._server.serve(definition_of(tuple(same) or (cls,)))
 
     def _serve_open(self, gvr: GroupVersionResource, kind: str, *, namespaced: bool) -> None:
         api = ApiType(

@@ -46,7 +46,7 @@ def generate_builtin(options: CodegenOptions, problems: Problems) -> Output:
     """Return the files of the package, or report a problem if another release of the official client is installed.
 
     Raises:
-        NoHeader: the header cannot be read.
+        CodegenError: the header cannot be read.
     """
     output, installed = Output(header_of(options)), installed_release()
     if installed != OFFICIAL_VERSION:

@@ -13,10 +13,10 @@ from clientgo.meta.schema.since import additions
 from clientgo.meta.scheme import ApiType
 
 _TITLES = {
-    "shared": "Types that several API groups use.",
-    "core_events": "Events of core/v1.",
-    "pods": "Pods as templates and what they are made of: types that core/v1, apps/v1 and batch/v1 use.",
-    "volumes": "Persistent volumes and what they are made of: types that core/v1 and storage.k8s.io/v1 use.",
+    "shared": "Types that {} use.",
+    "core_events": "Events of {}.",
+    "pods": "Pods as templates and what they are made of: types that {} use.",
+    "volumes": "Persistent volumes and what they are made of: types that {} use.",
 }
 
 _REFERENCE = f"https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.{OFFICIAL_VERSION.removesuffix('.0')}/"
@@ -34,7 +34,7 @@ _USERS = {
 def type_module(survey: Survey, module: str, layout: Layout) -> str:
     """Return the source of a module of types."""
     users = _USERS.get(module) or _api_version(survey.kinds[module][0].api)
-    title = _TITLES.get(module, f"The types of {users}.")
+    title = _TITLES.get(module, "The types of {}.").format(users)
     borrowed = {layout.module("types", owner): names for owner, names in survey.borrowed(module).items()}
     records = [_documented(model.record, module, users) for model in in_order(survey.defined(module))]
     return types_text(title, records, layout, borrowed)

@@ -35,8 +35,8 @@ def crds(
     """Return the definition, as one document, and the inputs by file name, for every resource of `kinds`."""
     resources: dict[tuple[str, str], list[OwnKind]] = {}
     for kind in kinds:
-        if kind.kind.api.crd:
-            resources.setdefault((kind.kind.api.group, kind.kind.api.plural), []).append(kind)
+        if kind.api.crd:
+            resources.setdefault((kind.api.group, kind.api.plural), []).append(kind)
     definitions = {name: _definition(members, maker, problems) for name, members in sorted(resources.items())}
     if not problems:  # of others a server would report the consequences
         for definition in definitions.values():
@@ -65,11 +65,11 @@ def whole_schema(maker: SchemaMaker, cls: type[Any]) -> Schema:
 
 
 def _definition(members: list[OwnKind], maker: SchemaMaker, problems: Problems) -> CheckedDefinition:
-    stored = next((member for member in members if member.kind.api.storage), members[0])
-    members = sorted(members, key=lambda member: member.kind.api.version)
+    stored = next((member for member in members if member.api.storage), members[0])
+    members = sorted(members, key=lambda member: member.api.version)
     versions = [_version(member, maker, problems) for member in members]
     classes = {index: member.cls for index, member in enumerate(members)}
-    return CheckedDefinition(_manifest(stored.kind.api, versions), classes, stored.cls)
+    return CheckedDefinition(_manifest(stored.api, versions), classes, stored.cls)
 
 
 def _manifest(stored: ApiType, versions: list[dict[str, Any]]) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _names(api: ApiType) -> dict[str, Any]:
 
 
 def _version(kind: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
-    api, schema = kind.kind.api, whole_schema(maker, kind.cls)
+    api, schema = kind.api, whole_schema(maker, kind.cls)
     _check_paths(kind, schema, problems)
     optional = {
         "deprecated": api.deprecated,
@@ -160,7 +160,7 @@ def subresources_of(api: ApiType) -> dict[str, Any]:
 
 def _check_paths(kind: OwnKind, schema: Schema, problems: Problems) -> None:
     """Report unknown fields in the paths of columns and of the scale subresource, which a server accepts."""
-    api, name = kind.kind.api, kind.cls.__name__
+    api, name = kind.api, kind.cls.__name__
     paths = [column.json_path for column in api.columns]
     if api.scale is not None:
         paths += [api.scale.spec_path, api.scale.status_path, api.scale.selector_path]

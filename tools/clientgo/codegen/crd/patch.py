@@ -62,9 +62,7 @@ def _places(document: yaml.Node, kinds: Sequence[OwnKind]) -> Iterator[tuple[int
     versions = _value(spec, "versions")
     if _scalar(document, "kind") != "CustomResourceDefinition" or not isinstance(versions, yaml.SequenceNode):
         return
-    kinds_by_version = {
-        kind.kind.api.version: kind for kind in kinds if (kind.kind.api.group, kind.kind.api.kind) == name
-    }
+    kinds_by_version = {kind.api.version: kind for kind in kinds if (kind.api.group, kind.api.kind) == name}
     for index, version in enumerate(versions.value):
         kind = kinds_by_version.get(_scalar(version, "name"))
         if kind is not None:

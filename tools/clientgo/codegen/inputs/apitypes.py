@@ -27,6 +27,11 @@ class OwnKind:
     kind: Kind
     cls: type[Any]
 
+    @property
+    def api(self) -> ApiType:
+        """API type of the kind."""
+        return self.kind.api
+
 
 def read_modules(names: Iterable[str], problems: Problems, *, all_versions: bool = True) -> list[OwnKind]:
     """Read the kinds of these modules; errors go to `problems`.
@@ -42,11 +47,11 @@ def with_storage(kinds: Iterable[OwnKind]) -> list[OwnKind]:
     """Return the kinds; if the stored version of one is missing, another is stored in its place."""
     versions: dict[tuple[str, str], list[OwnKind]] = {}
     for each in kinds:
-        versions.setdefault((each.kind.api.group, each.kind.api.kind), []).append(each)
+        versions.setdefault((each.api.group, each.api.kind), []).append(each)
     for members in versions.values():
-        if not any(member.kind.api.storage for member in members):
+        if not any(member.api.storage for member in members):
             first = members[0]
-            api = msgspec.structs.replace(first.kind.api, storage=True)
+            api = msgspec.structs.replace(first.api, storage=True)
             members[0] = dataclasses.replace(first, kind=dataclasses.replace(first.kind, api=api))
     return [member for members in versions.values() for member in members]
 
@@ -145,17 +150,17 @@ def _check_together(kinds: Iterable[OwnKind], problems: Problems, *, least: int)
     resources: Mapping[tuple[str, str], list[OwnKind]] = defaultdict(list)
     for kind in kinds:
         # Bodies of subresources are not stored.
-        if kind.kind.api.verbs or kind.kind.api.crd:
-            resources[kind.kind.api.group, kind.kind.api.plural].append(kind)
+        if kind.api.verbs or kind.api.crd:
+            resources[kind.api.group, kind.api.plural].append(kind)
     for members in resources.values():
         _check_versions(members, problems, least)
 
 
 def _check_versions(members: list[OwnKind], problems: Problems, least: int) -> None:
-    first = members[0].kind.api
+    first = members[0].api
     seen: dict[str, str] = {}
     for member in members:
-        api = member.kind.api
+        api = member.api
         if api.version in seen:
             other = seen[api.version]
             problems.at_class(
@@ -164,9 +169,9 @@ def _check_versions(members: list[OwnKind], problems: Problems, least: int) -> N
         seen.setdefault(api.version, ":".join(map(str, place_of(member.cls))))
         if _names(api) != _names(first):
             problems.at_class(member.cls, f"kind, singular and scope of {api.kind} must be equal in all versions")
-    storage = [member for member in members if member.kind.api.storage]
+    storage = [member for member in members if member.api.storage]
     if not least <= len(storage) <= 1 and len(seen) == len(members):
-        stored = ", ".join(member.kind.api.version for member in storage) or "none"
+        stored = ", ".join(member.api.version for member in storage) or "none"
         problems.at_class(
             members[-1].cls,
             f"invalid storage versions of {first.kind} ({stored}): set storage=False in all but one",
