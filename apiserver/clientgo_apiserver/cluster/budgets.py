@@ -195,11 +195,8 @@ class DisruptionController(InternalController):
             )
         )
         self._events.record(budget, "CalculateExpectedPodCountFailed", f"{_UNCOUNTABLE}: {text}", kind="Warning")
-        before = condition_of(budget, "DisruptionAllowed")
-        since = before["lastTransitionTime"] if before.get("status") == "False" else self._now()
-        condition = {"type": "DisruptionAllowed", "status": "False", "reason": "SyncFailed", "message": text}
         observed = (budget.get("status") or {}).get("observedGeneration", 0)
-        return {**condition, "observedGeneration": observed, "lastTransitionTime": since}
+        return _disruption_allowed(budget, ("False", "SyncFailed", text), observed, self._now())
 
     def _write(self, budget: Object, status: Object, disrupted: dict[str, str]) -> None:
         before = budget.get("status") or {}
@@ -223,23 +220,24 @@ def _disruption_status(budget: Object, expected: int, healthy: int, desired: int
     """Return a merge patch of a budget's status, by numbers of pods: expected, healthy, and required to be healthy."""
     allowed = max(0, healthy - desired) if expected else 0
     generation = budget["metadata"].get("generation", 1)
-    condition = {
-        "type": "DisruptionAllowed",
-        "status": "True" if allowed else "False",
-        "reason": "SufficientPods" if allowed else "InsufficientPods",
-        "message": "",
-        "observedGeneration": generation,
-    }
-    before = condition_of(budget, "DisruptionAllowed")
-    same = before.get("status") == condition["status"]
+    outcome = ("True", "SufficientPods", "") if allowed else ("False", "InsufficientPods", "")
     return {
         "observedGeneration": generation,
         "expectedPods": expected,
         "currentHealthy": healthy,
         "desiredHealthy": desired,
         "disruptionsAllowed": allowed,
-        "conditions": [{**condition, "lastTransitionTime": before["lastTransitionTime"] if same else now}],
+        "conditions": [_disruption_allowed(budget, outcome, generation, now)],
     }
+
+
+def _disruption_allowed(budget: Object, outcome: tuple[str, str, str], generation: int, now: str) -> Object:
+    """Return the condition DisruptionAllowed with this status, reason and message."""
+    status, reason, message = outcome
+    before = condition_of(budget, "DisruptionAllowed")
+    since = before["lastTransitionTime"] if before.get("status") == status else now
+    condition = {"type": "DisruptionAllowed", "status": status, "reason": reason, "message": message}
+    return {**condition, "observedGeneration": generation, "lastTransitionTime": since}
 
 
 def _selector(budget: Object) -> Object | None:

@@ -52,10 +52,6 @@ _NODE_INFO = {
 }
 
 
-def _node_info() -> Object:
-    return {**_NODE_INFO, "kubeletVersion": f"v{current().version}.0"}
-
-
 class NodeSimulation(InternalController):
     """Creates `count` nodes unless there are any, and keeps the status and taints of all."""
 
@@ -245,23 +241,18 @@ def _with_status(node: Object, *, ready: str, now: str) -> Object:
     name = node["metadata"]["name"]
     before = condition_of(node, "Ready")
     if before.get("status") != ready:
-        reason = _REASONS[ready]
-        before = {
-            "type": "Ready",
-            "status": ready,
-            "lastHeartbeatTime": now,
-            "lastTransitionTime": now,
-            "reason": reason[0],
-            "message": reason[1],
-        }
+        reason, message = _REASONS[ready]
+        times = {"lastHeartbeatTime": now, "lastTransitionTime": now}
+        before = {"type": "Ready", "status": ready, **times, "reason": reason, "message": message}
     info = status.get("nodeInfo") or {}
+    own_info = {**_NODE_INFO, "kubeletVersion": f"v{current().version}.0"}
     defaults = {"capacity": capacity, "allocatable": capacity, "addresses": [{"type": "Hostname", "address": name}]}
     return {
         **node,
         "status": {
             **defaults,
             **status,
-            "nodeInfo": info if info.get("kubeletVersion") else _node_info(),
+            "nodeInfo": info if info.get("kubeletVersion") else own_info,
             "conditions": [*other_conditions(node, "Ready"), before],
         },
     }

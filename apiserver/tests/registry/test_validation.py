@@ -47,7 +47,11 @@ RULES = [
     ("name required 'must be set'", {"name": ""}, ["name: Required value: must be set"]),
     ("a.b! required", {}, []),
     ("a!.b required", {}, ["a.b: Required value"]),
-    ("a[].b{} most 3", {"a": [{"b": {"x": 3}}, {"b": {"x": 4}}]}, ["a[1].b[x]: Invalid value: 4: must be less than"]),
+    (
+        'a[].b{} outside 0 3 "must be less than 4"',
+        {"a": [{"b": {"x": 3}}, {"b": {"x": 4}}]},
+        ["a[1].b[x]: Invalid value: 4: must be less than"],
+    ),
     ("a forbidden no when b = x and c", {"a": 1, "b": "x", "c": 1}, ["a: Forbidden: no"]),
     ("a forbidden no when b = x and c", {"a": 1, "b": "x"}, []),
     ("a forbidden no unless b in x,y", {"a": 1, "b": "y"}, []),
@@ -79,7 +83,7 @@ def test_immutable_field_is_compared_on_update(
 
 
 def test_errors_are_in_the_order_of_the_rules() -> None:
-    rules = CompiledRules("Example", ["b most 1", "a most 1", ". required"])
+    rules = CompiledRules("Example", ["b outside 0 1 large", "a outside 0 1 large", ". required"])
     assert [item.field for item in rules.errors({"a": 2, "b": 2}, None)] == ["b", "a"]
 
 

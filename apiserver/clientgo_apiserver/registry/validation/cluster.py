@@ -49,13 +49,6 @@ def signer_name(value: Any, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def request_duration(value: Any, _: FieldScope) -> Iterator[Cause]:
-    """Check the lifetime of a certificate."""
-    if value < 600:
-        yield invalid_value("", value, "may not specify a duration less than 600 seconds (10 minutes)")
-
-
-@rule()
 def api_service(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that the name, and the prefix of a generated one, are the version and group."""
     spec, meta = value.get("spec") or {}, value["metadata"]

@@ -127,37 +127,9 @@ def positive(value: Any, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def more_than(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
-    """Reject a number that is not above the limit."""
-    if value <= limit:
-        yield invalid_value("", value, f"must be greater than {limit}")
-
-
-@rule()
-def most(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
-    """Reject a number above the limit."""
-    if value > limit:
-        yield invalid_value("", value, f"must be less than or equal to {limit}")
-
-
-@rule()
-def natural(value: int, _: FieldScope, detail: str) -> Iterator[Cause]:
-    """Reject a negative number with this message."""
-    if value < 0:
-        yield invalid_value("", value, detail)
-
-
-@rule()
 def positive_if_set(value: Any, scope: FieldScope) -> Iterable[Cause]:
     """Reject a number that is not positive."""
     return positive(value, scope)
-
-
-@rule()
-def weight(value: Any, _: FieldScope) -> Iterator[Cause]:
-    """Reject a weight outside of 1 to 100."""
-    if not 1 <= value <= 100:
-        yield invalid_value("", value, "must be in the range 1-100")
 
 
 @rule()

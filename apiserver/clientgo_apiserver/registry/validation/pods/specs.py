@@ -11,7 +11,6 @@ from clientgo_apiserver.api.status import (
     duplicate,
     forbidden_field,
     invalid_value,
-    not_supported,
     required,
     too_long,
 )
@@ -156,14 +155,6 @@ def host_users(value: bool, scope: FieldScope) -> Iterator[Cause]:
     for path, container in containers_of(spec):
         if container.get("volumeDevices"):
             yield forbidden_field(f"{path}.volumeDevices", reason)
-
-
-@rule()
-def operating_system(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check the operating system of a pod."""
-    name = value.get("name") or ""
-    if name and name not in ("linux", "windows"):
-        yield not_supported("", name, ("linux", "windows"))
 
 
 @rule()

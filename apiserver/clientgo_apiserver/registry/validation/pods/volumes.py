@@ -10,7 +10,6 @@ from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value,
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
-_MINUTES = 10
 CERTIFICATE_PATHS = ("credentialBundlePath", "keyPath", "certificateChainPath")
 _ISCSI = {
     "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)$"),
@@ -86,15 +85,6 @@ def one_field_source(value: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def token_expiration(value: int, _: FieldScope) -> Iterator[Cause]:
-    """Check the lifetime of a projected token."""
-    if value < _MINUTES * 60:
-        yield invalid_value("", value, "may not specify a duration less than 10 minutes")
-    if value > 1 << 32:
-        yield invalid_value("", value, "may not specify a duration larger than 2^32 seconds")
-
-
-@rule()
 def one_projection(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject more than one type in a source of a projected volume."""
     if sum(source is not None for source in value.values()) > 1:
@@ -133,11 +123,11 @@ def one_pod_alone(value: list[str], _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def positive_quantity(value: Any, _: FieldScope) -> Iterator[Cause]:
-    """Reject a quantity that is not positive."""
+def positive_quantity(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject a quantity that is not positive, with this message."""
     parsed = amount(value)
     if parsed is not None and parsed.value <= 0:
-        yield invalid_value("", str(parsed), "must be greater than zero")
+        yield invalid_value("", str(parsed), detail)
 
 
 @rule()

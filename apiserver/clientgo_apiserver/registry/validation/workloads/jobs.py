@@ -257,19 +257,6 @@ def _fixed(pod: Object) -> Object:
 
 
 @rule()
-def short_name(value: str, _: FieldScope) -> Iterator[Cause]:
-    """Reject names of cron jobs that leave no room for their jobs' suffix."""
-    if len(value) > 52:
-        yield invalid_value("", value, "must be no more than 52 characters")
-
-
-@rule()
-def not_manual(value: bool, _: FieldScope) -> Iterator[Cause]:
-    """Reject a manual selector of a cron job's jobs."""
-    yield not_supported("", value, ("nil", "false"))
-
-
-@rule()
 def least_replicas(value: int, scope: FieldScope) -> Iterator[Cause]:
     """Require a replica, or none if the feature HPAScaleToZero is enabled or in use."""
     in_use = ((scope.root.old or {}).get("spec") or {}).get("minReplicas") == 0
@@ -310,14 +297,6 @@ def group_version(value: Any, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", text, f"unexpected GroupVersion string: {text}")
     elif not text.rpartition("/")[0] and target.get("kind") != "ReplicationController":
         yield invalid_value("", text, "apiVersion must specify API group")
-
-
-@rule()
-def quantity_above_zero(value: Any, _: FieldScope) -> Iterator[Cause]:
-    """Reject a quantity that is not positive."""
-    parsed = amount(value)
-    if parsed is not None and parsed.value <= 0:
-        yield invalid_value("", str(parsed), "must be positive")
 
 
 @rule()
