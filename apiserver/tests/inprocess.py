@@ -103,6 +103,11 @@ def deployment(name: str = "d", replicas: int = 1) -> Object:
     }
 
 
+def pod(name: str = "p", **spec: Any) -> Object:
+    containers = [{"name": "c", "image": "i"}]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {"containers": containers, **spec}}
+
+
 def answer_of(api: Api, response: Coroutine[Any, Any, Answer]) -> Answer:
     """Run a request to its end, on a loop of its own: webhooks are called as by a server."""
 

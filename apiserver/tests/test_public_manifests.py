@@ -90,8 +90,7 @@ def test_kind_whose_column_has_an_invalid_path_has_the_default_columns() -> None
     assert [each["name"] for each in table["columnDefinitions"]] == ["Name", "Age"]
 
 
-def test_json_in_annotations_and_managed_fields_is_escaped_as_by_go() -> None:
-    kube = Kube()
+def test_json_in_annotations_and_managed_fields_is_escaped_as_by_go(kube: Kube) -> None:
     body: Object = {**foo("a"), "metadata": {"name": "a", "annotations": {LAST_APPLIED: "{}"}}}
     kube.ok("POST", FOOS, body)
     ports = [{"name": "a<b", "port": 1}]
@@ -101,8 +100,7 @@ def test_json_in_annotations_and_managed_fields_is_escaped_as_by_go() -> None:
     assert list(entry["fieldsV1"]["f:spec"]["f:ports"]) == ['k:{"name":"a\\u003cb"}']
 
 
-def test_apply_whose_only_change_is_an_ignored_status_sets_the_time() -> None:
-    kube = Kube()
+def test_apply_whose_only_change_is_an_ignored_status_sets_the_time(kube: Kube) -> None:
     kube.ok("PATCH", f"{FOOS}/a?fieldManager=first", foo("a"), APPLY)
     config = {**foo("a"), "status": {"availableReplicas": 7}}
     applied = kube.ok("PATCH", f"{FOOS}/a?fieldManager=second", config, APPLY)
@@ -110,8 +108,7 @@ def test_apply_whose_only_change_is_an_ignored_status_sets_the_time() -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
-def test_status_that_a_write_of_the_main_resource_ignores_is_decoded_all_the_same(method: str) -> None:
-    kube = Kube()
+def test_status_that_a_write_of_the_main_resource_ignores_is_decoded_all_the_same(kube: Kube, method: str) -> None:
     stored = kube.ok("POST", FOOS, foo("a"))
     body = {**stored, "status": {"unknown": 1}} if method == "PUT" else {"status": {"unknown": 1}}
     kind = "application/json" if method == "PUT" else MERGE
@@ -120,8 +117,7 @@ def test_status_that_a_write_of_the_main_resource_ignores_is_decoded_all_the_sam
     kube.refused(400 if method == "PUT" else 422, method, f"{FOOS}/a?fieldValidation=Strict", body, kind)
 
 
-def test_put_of_an_unknown_field_is_rejected_before_its_missing_version() -> None:
-    kube = Kube()
+def test_put_of_an_unknown_field_is_rejected_before_its_missing_version(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo("a"))
     kube.refused(400, "PUT", f"{FOOS}/a?fieldValidation=Strict", foo("a", unknown=1))
 
@@ -151,8 +147,7 @@ def test_secret_of_an_unknown_docker_type_is_created(kind: str) -> None:
         ("/api/v1/namespaces/default/serviceaccounts/s/token", []),
     ],
 )
-def test_mistyped_object_that_is_not_stored_is_a_bad_request(path: str, body: Any) -> None:
-    kube = Kube()
+def test_mistyped_object_that_is_not_stored_is_a_bad_request(kube: Kube, path: str, body: Any) -> None:
     kube.ok("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "s"}})
     kube.refused(400, "POST", path, body)
 
@@ -212,8 +207,7 @@ def owned(obj: Object) -> Object:
     return fields
 
 
-def test_list_that_is_sent_empty_has_an_owner_and_is_stored_as_none() -> None:
-    kube = Kube()
+def test_list_that_is_sent_empty_has_an_owner_and_is_stored_as_none(kube: Kube) -> None:
     role = kube.ok("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", {**NAMED, "rules": []})
     assert (role["rules"], owned(role)) == (None, {"f:rules": {}})
     ranges = kube.ok("POST", "/api/v1/namespaces/default/limitranges", {**NAMED, "spec": {"limits": []}})

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from contextlib import chdir
 from pathlib import Path
 
+import pytest
+
 from clientgo.cli.__main__ import main
 from tests.processes import MYPY_CACHE, using_mypy_cache
 
@@ -41,6 +43,14 @@ def read_files(folder: Path) -> dict[str, str]:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
+
+
+def rejected(project: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Run a command that fails and changes no file; return what it prints as its error."""
+    before = read_files(project)
+    assert clientgo(project, *arguments) == 1
+    assert read_files(project) == before
+    return capsys.readouterr().err
 
 
 def environment(library: Path) -> Mapping[str, str]:

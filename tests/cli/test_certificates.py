@@ -13,7 +13,7 @@ import yaml
 from clientgo.cli.certificates import LIFETIME, certificates
 from clientgo.pki import dns_names
 from clientgo.testing.clock import FakeClock
-from tests.cli.projects import FOO, clientgo, foo_project, read_files
+from tests.cli.projects import FOO, clientgo, foo_project, read_files, rejected
 
 FOLDER = "config/certificates"
 HOST = "foo-webhook-service.foo-system.svc"
@@ -92,8 +92,9 @@ def test_rendered_webhooks_and_definitions_trust_the_certificate(project: Path) 
 
 def test_project_with_cert_manager_makes_no_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = foo_project(tmp_path / "foo")
-    assert clientgo(project, "certificates") == 1
-    assert "come from cert-manager: clientgo upgrade --certificates=self-signed changes that" in capsys.readouterr().err
+    assert "come from cert-manager: clientgo upgrade --certificates=self-signed changes that" in rejected(
+        project, capsys, "certificates"
+    )
 
 
 def test_upgrade_changes_the_origin_of_certificates(project: Path) -> None:
@@ -109,5 +110,6 @@ def test_upgrade_changes_the_origin_of_certificates(project: Path) -> None:
 def test_unknown_origin_in_the_project_file_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = project / "PROJECT"
     file.write_text(file.read_text().replace("self-signed", "magic"))
-    assert clientgo(project, "certificates") == 1
-    assert "invalid certificates 'magic': expected cert-manager or self-signed" in capsys.readouterr().err
+    assert "invalid certificates 'magic': expected cert-manager or self-signed" in rejected(
+        project, capsys, "certificates"
+    )

@@ -12,7 +12,7 @@ import yaml
 
 import clientgo as clientgo_package
 from clientgo.version import VERSION
-from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, rejected
 
 HOME = ("--group", "ajd", "--version", "v1", "--kind", "Home")
 
@@ -148,20 +148,16 @@ def test_end_of_input_at_a_prompt_is_reported(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.feature("A-62")
 def test_second_create_api_is_rejected_without_force(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "api/v1alpha1/foo_types.py").write_text("# mine\n")
-    before = read_files(project)
-
-    assert clientgo(project, "create", "api", *FOO, "--resource", "--controller=false") == 1
-    assert "Foo of samplecontroller.c9g.io/v1alpha1 already has types: use --force" in capsys.readouterr().err
-    assert read_files(project) == before
+    assert "Foo of samplecontroller.c9g.io/v1alpha1 already has types: use --force" in rejected(
+        project, capsys, "create", "api", *FOO, "--resource", "--controller=false"
+    )
 
 
 def test_second_controller_for_another_version_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = read_files(project)
     second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
-
-    assert clientgo(project, "create", "api", *second, "--resource", "--controller") == 1
-    assert "Foo of samplecontroller.c9g.io/v1alpha1 already has a controller" in capsys.readouterr().err
-    assert read_files(project) == before
+    assert "Foo of samplecontroller.c9g.io/v1alpha1 already has a controller" in rejected(
+        project, capsys, "create", "api", *second, "--resource", "--controller"
+    )
 
 
 @pytest.mark.feature("A-62")
@@ -246,10 +242,7 @@ def test_option_that_would_change_nothing_is_rejected(
     project: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
 ) -> None:
     assert clientgo(project, "create", "api", *POOL, "--version", "v1") == 0
-    before = read_files(project)
-    assert clientgo(project, "create", "api", *arguments) == 1
-    assert expected in capsys.readouterr().err
-    assert read_files(project) == before
+    assert expected in rejected(project, capsys, "create", "api", *arguments)
 
 
 @pytest.mark.parametrize(
@@ -317,11 +310,7 @@ def test_second_webhook_keeps_manual_changes_of_the_server(project: Path) -> Non
 def test_invalid_create_webhook_is_rejected(
     project: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
 ) -> None:
-    before = read_files(project)
-
-    assert clientgo(project, "create", "webhook", *arguments) == 1
-    assert expected in capsys.readouterr().err
-    assert read_files(project) == before
+    assert expected in rejected(project, capsys, "create", "webhook", *arguments)
 
 
 def test_project_without_kinds_has_nothing_to_generate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -380,8 +369,9 @@ def test_file_with_invalid_utf8_is_reported(project: Path, capsys: pytest.Captur
 def test_plural_of_another_kind_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     added = ("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--plural", "foos", "--resource")
 
-    assert clientgo(project, "create", "api", *added, "--controller") == 1
-    assert "the plural 'foos' is already used by Foo: choose another with --plural" in capsys.readouterr().err
+    assert "the plural 'foos' is already used by Foo: choose another with --plural" in rejected(
+        project, capsys, "create", "api", *added, "--controller"
+    )
 
 
 def test_multiline_owner_is_one_comment(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import yaml
 
 from clientgo.cli.project import Project
 from clientgo.meta.yamlio import to_yaml
-from tests.cli.projects import FOO, clientgo, foo_project, lint, new_project, read_files, run
+from tests.cli.projects import FOO, clientgo, foo_project, lint, new_project, read_files, rejected, run
 from tests.codegen.generating import CREDENTIALS
 
 DEPLOYMENT = ("--group", "apps", "--version", "v1", "--kind", "Deployment")
@@ -95,11 +95,7 @@ def test_duplicate_controllers_and_unknown_kinds_are_rejected(
 ) -> None:
     project = foo_project(tmp_path / "p")
     assert clientgo(project, "create", "api", *FOO, *SECOND) == 0
-    before = read_files(project)
-
-    assert clientgo(project, "create", "api", *arguments) == 1
-    assert expected in capsys.readouterr().err
-    assert read_files(project) == before
+    assert expected in rejected(project, capsys, "create", "api", *arguments)
 
 
 def test_built_in_kind_gets_no_types_and_is_not_a_project_group(
@@ -109,8 +105,9 @@ def test_built_in_kind_gets_no_types_and_is_not_a_project_group(
     assert clientgo(project, "create", "api", *DEPLOYMENT, "--controller") == 0
     before = read_files(project)
 
-    assert clientgo(project, "create", "api", *DEPLOYMENT, "--resource", "--controller=false") == 1
-    assert "Deployment is not defined in this project: its types cannot be scaffolded" in capsys.readouterr().err
+    assert "Deployment is not defined in this project: its types cannot be scaffolded" in rejected(
+        project, capsys, "create", "api", *DEPLOYMENT, "--resource", "--controller=false"
+    )
     assert clientgo(project, "edit", "--multigroup") == clientgo(project, "edit", "--multigroup=false") == 0
     assert read_files(project) == before
 
@@ -167,11 +164,7 @@ def test_invalid_definition_is_rejected_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
 ) -> None:
     project = foo_project(tmp_path / "p")
-    before = read_files(project)
-
-    assert clientgo(project, "create", "api", *arguments) == 1
-    assert expected in capsys.readouterr().err
-    assert read_files(project) == before
+    assert expected in rejected(project, capsys, "create", "api", *arguments)
 
 
 def test_group_with_the_generated_modules_of_a_third_party_group_is_rejected(
@@ -181,8 +174,9 @@ def test_group_with_the_generated_modules_of_a_third_party_group_is_rejected(
     assert clientgo(project, "create", "api", *FROM_CRD) == 0
 
     local = ("--group", "credentials", "--version", "v1", "--kind", "Foo", "--resource", "--controller")
-    assert clientgo(project, "create", "api", *local) == 1
-    assert "credentials and credentials.example.net map to the same Python package" in capsys.readouterr().err
+    assert "credentials and credentials.example.net map to the same Python package" in rejected(
+        project, capsys, "create", "api", *local
+    )
 
 
 @pytest.mark.e2e

@@ -11,7 +11,7 @@ import pytest
 
 from clientgo.cli.running import Process, Program, Reloader, broken, changed, look
 from tests.cli.processes import free_port, in_background, wait_for
-from tests.cli.projects import clientgo, foo_project, new_project, run
+from tests.cli.projects import clientgo, foo_project, new_project, rejected, run
 
 _SECONDS = count(1)
 
@@ -182,8 +182,7 @@ def test_run_without_project_or_main_is_rejected(tmp_path: Path, capsys: pytest.
     project = new_project(tmp_path / "p")
     (project / "main.py").unlink()
 
-    assert clientgo(project, "run", "--reload") == 1
-    assert "main.py not found in the project" in capsys.readouterr().err
+    assert "main.py not found in the project" in rejected(project, capsys, "run", "--reload")
 
 
 @pytest.mark.e2e

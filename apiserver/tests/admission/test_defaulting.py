@@ -4,14 +4,10 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import PODS, Kube
+from apiserver.tests.inprocess import PODS, Kube, pod
 
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 EVICTING = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]
-
-
-def pod(**spec: Any) -> dict[str, Any]:
-    return {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
 
 
 def test_pod_without_a_class_has_priority_zero_and_tolerates_lost_nodes(kube: Kube) -> None:

@@ -8,8 +8,7 @@ def add_budget(cluster: PodCluster, name: str, **selector: object) -> None:
     cluster.create(BUDGETS, {"metadata": meta, "spec": {"minAvailable": 1, "selector": selector}})
 
 
-def test_budget_follows_its_selector_and_the_labels_of_pods() -> None:
-    cluster = PodCluster()
+def test_budget_follows_its_selector_and_the_labels_of_pods(cluster: PodCluster) -> None:
     add_budget(cluster, "b", matchExpressions=[{"key": "app", "operator": "In", "values": ["a", "b"]}])
     for name, replicas in (("a", 1), ("b", 2), ("c", 4)):
         cluster.deployment(name, replicas=replicas)

@@ -54,8 +54,7 @@ class Rounds:
 
 
 @pytest.mark.parametrize(("key", "spec"), WORKLOADS, ids=lambda value: value[1] if isinstance(value, tuple) else "")
-def test_pods_are_created_a_few_at_a_time(key: Key, spec: Object) -> None:
-    cluster = PodCluster()
+def test_pods_are_created_a_few_at_a_time(cluster: PodCluster, key: Key, spec: Object) -> None:
     for number in range(60 if key == DAEMON_SETS else 0):
         cluster.create(NODES, {"metadata": {"name": f"n{number}"}}, "")
     rounds = Rounds(cluster)
@@ -65,8 +64,7 @@ def test_pods_are_created_a_few_at_a_time(key: Key, spec: Object) -> None:
 
 
 @pytest.mark.parametrize("key", [REPLICA_SETS, STATEFUL_SETS])
-def test_pods_are_deleted_a_few_at_a_time(key: Key) -> None:
-    cluster = PodCluster()
+def test_pods_are_deleted_a_few_at_a_time(cluster: PodCluster, key: Key) -> None:
     spec = dict(next(spec for kind, spec in WORKLOADS if kind == key))
     cluster.create(key, {"metadata": {"name": "w"}, "spec": spec})
     rounds = Rounds(cluster)
@@ -75,8 +73,7 @@ def test_pods_are_deleted_a_few_at_a_time(key: Key) -> None:
     assert rounds.most <= AT_ONCE
 
 
-def test_burst_ends_when_the_workload_changes() -> None:
-    cluster = PodCluster()
+def test_burst_ends_when_the_workload_changes(cluster: PodCluster) -> None:
     spec = {**SELECTED, "replicas": 400}
     cluster.internal.create(REPLICA_SETS, "default", {"metadata": {"name": "w"}, "spec": spec})
     cluster.internal.state.call_soon(
@@ -87,8 +84,7 @@ def test_burst_ends_when_the_workload_changes() -> None:
     assert len(cluster.pods()) == 7
 
 
-def test_workload_of_more_pods_than_a_burst_is_completed() -> None:
-    cluster = PodCluster()
+def test_workload_of_more_pods_than_a_burst_is_completed(cluster: PodCluster) -> None:
     cluster.create(REPLICA_SETS, {"metadata": {"name": "w"}, "spec": {**SELECTED, "replicas": 530}})
     assert 500 <= len(cluster.pods()) < 530, "the others follow at the pace of a controller"
     cluster.step(times=5)
@@ -97,8 +93,7 @@ def test_workload_of_more_pods_than_a_burst_is_completed() -> None:
 
 @pytest.mark.parametrize("spec", [spec for key, spec in WORKLOADS if key == JOBS])
 @pytest.mark.parametrize("outcome", ["succeeded", "failed"])
-def test_pods_of_a_job_that_end_together_are_counted_once(spec: Object, outcome: str) -> None:
-    cluster = PodCluster()
+def test_pods_of_a_job_that_end_together_are_counted_once(cluster: PodCluster, spec: Object, outcome: str) -> None:
     template = {**ONCE, "metadata": {"annotations": {"simulation.clientgo.dev/pod": outcome}}}
     spec = {**spec, "template": template, "backoffLimit": 59}
     if "backoffLimitPerIndex" in spec:
@@ -111,8 +106,7 @@ def test_pods_of_a_job_that_end_together_are_counted_once(spec: Object, outcome:
     assert all(not pod["metadata"].get("finalizers") for pod in cluster.pods())
 
 
-def test_replicas_overflow_as_in_go() -> None:
-    cluster = PodCluster()
+def test_replicas_overflow_as_in_go(cluster: PodCluster) -> None:
     cluster.deployment(replicas=2**31 - 1)
     [replica_set] = cluster.store.list(REPLICA_SETS)
     assert replica_set["metadata"]["annotations"]["deployment.kubernetes.io/max-replicas"] == "-1610612737"
@@ -120,8 +114,7 @@ def test_replicas_overflow_as_in_go() -> None:
     assert not cluster.pods()
 
 
-def test_leases_of_nodes_are_renewed_when_they_are_read() -> None:
-    cluster = PodCluster()
+def test_leases_of_nodes_are_renewed_when_they_are_read(cluster: PodCluster) -> None:
     rounds: list[str] = []
     cluster.store.subscribe(lambda *_: rounds.append("renewed"), [("coordination.k8s.io", "leases")])
     cluster.clock.step(10)
@@ -132,8 +125,7 @@ def test_leases_of_nodes_are_renewed_when_they_are_read() -> None:
     assert {lease["spec"]["renewTime"] for lease in leases} == {"2023-11-14T22:13:30.000000Z"}
 
 
-def test_no_pods_are_created_while_thousands_wait_for_a_node() -> None:
-    cluster = PodCluster()
+def test_no_pods_are_created_while_thousands_wait_for_a_node(cluster: PodCluster) -> None:
     for number in range(MAX_WAITING_PODS):  # for another scheduler
         pod = pod_template(f"p{number}", "i")
         meta = {"name": f"p{number}", "namespace": "default", "uid": f"uid-{number}"}

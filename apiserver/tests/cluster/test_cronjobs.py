@@ -9,8 +9,7 @@ CRON_JOBS: Key = ("batch", "cronjobs")
 POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
 
 
-def test_reference_to_an_active_job_stays_as_it_was_when_the_job_began() -> None:
-    cluster = PodCluster()
+def test_reference_to_an_active_job_stays_as_it_was_when_the_job_began(cluster: PodCluster) -> None:
     template = {"spec": {"template": POD}}
     cluster.create(CRON_JOBS, {"metadata": {"name": "c"}, "spec": {"schedule": "* * * * *", "jobTemplate": template}})
     written: list[Any] = []
@@ -22,8 +21,7 @@ def test_reference_to_an_active_job_stays_as_it_was_when_the_job_began() -> None
     assert "lastSuccessfulTime" in written[-1]["status"]
 
 
-def test_schedule_that_never_fires_is_an_event() -> None:
-    cluster = PodCluster()
+def test_schedule_that_never_fires_is_an_event(cluster: PodCluster) -> None:
     spec = {"schedule": "0 0 31 2 *", "jobTemplate": {"spec": {"template": POD}}}
     cluster.create(CRON_JOBS, {"metadata": {"name": "c"}, "spec": spec})
     [event] = [each for each in cluster.store.list(("", "events")) if each["involvedObject"]["kind"] == "CronJob"]

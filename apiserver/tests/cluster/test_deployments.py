@@ -6,8 +6,7 @@ def progress(cluster: PodCluster) -> str:
     return str(conditions["Progressing"])
 
 
-def test_deployment_that_must_not_become_available_keeps_its_old_pods_until_it_may() -> None:
-    cluster = PodCluster()
+def test_deployment_that_must_not_become_available_keeps_its_old_pods_until_it_may(cluster: PodCluster) -> None:
     cluster.deployment(replicas=2, progressDeadlineSeconds=20)
     cluster.step(times=3)
     cluster.annotate(DEPLOYMENTS, "w", "available", "false")

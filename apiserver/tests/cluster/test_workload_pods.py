@@ -7,8 +7,7 @@ STATEFUL_SETS = ("apps", "statefulsets")
 CONTAINERS = [{"name": "c", "image": "i"}]
 
 
-def test_pods_of_a_stateful_set_have_the_prefix_of_their_name() -> None:
-    cluster = PodCluster()
+def test_pods_of_a_stateful_set_have_the_prefix_of_their_name(cluster: PodCluster) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": CONTAINERS}}
     spec: Object = {"selector": {"matchLabels": {"a": "b"}}, "serviceName": "s", "template": template}
     cluster.create(
@@ -18,8 +17,7 @@ def test_pods_of_a_stateful_set_have_the_prefix_of_their_name() -> None:
     assert cluster.get(PODS, "s-0")["metadata"]["generateName"] == "s-"
 
 
-def test_job_without_completions_has_started() -> None:
-    cluster = PodCluster()
+def test_job_without_completions_has_started(cluster: PodCluster) -> None:
     template = {"spec": {"containers": CONTAINERS, "restartPolicy": "Never"}}
     spec: Object = {"completions": 0, "template": template}
     cluster.create(JOBS, {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec})

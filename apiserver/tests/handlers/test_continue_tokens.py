@@ -77,8 +77,7 @@ def test_token_that_is_no_json_is_rejected_in_the_words_of_go() -> None:
 
 
 @pytest.mark.parametrize("revision", [-1, -2])
-def test_negative_revision_continues_in_the_present_as_on_a_real_server(revision: int) -> None:
-    kube = Kube()
+def test_negative_revision_continues_in_the_present_as_on_a_real_server(kube: Kube, revision: int) -> None:
     for name in ("a", "b"):
         kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": name}})
     url = f"{CONFIG_MAPS}?limit=1&continue={token(rv=revision)}"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import DEPLOYMENTS, MERGE, PODS, Kube, deployment
+from apiserver.tests.inprocess import DEPLOYMENTS, MERGE, PODS, Kube, deployment, pod
 
 RESOURCE, OTHER = {"verb": "get", "resource": "pods", "namespace": "default"}, {"namespace": "other"}
 PATH = {"path": "/", "verb": "get"}
@@ -59,13 +59,9 @@ def test_patch_to_a_version_that_is_known_but_not_served_keeps_the_version(
     assert stored["metadata"].get("labels") == ({"a": "b"} if status == 200 else None)
 
 
-def pod(seconds: int) -> dict[str, Any]:
-    spec = {"nodeName": "n", "terminationGracePeriodSeconds": seconds, "containers": [{"name": "c", "image": "i"}]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
-
-
 def test_negative_grace_period_is_a_second(kube: Kube) -> None:
-    assert kube.ok("POST", PODS, pod(-3))["spec"]["terminationGracePeriodSeconds"] == 1
+    created = kube.ok("POST", PODS, pod(nodeName="n", terminationGracePeriodSeconds=-3))
+    assert created["spec"]["terminationGracePeriodSeconds"] == 1
     kube.ok("DELETE", f"{PODS}/p?gracePeriodSeconds=30")
     deleted = kube.ok("DELETE", f"{PODS}/p?gracePeriodSeconds=-20")
     assert deleted["metadata"]["deletionGracePeriodSeconds"] == 1

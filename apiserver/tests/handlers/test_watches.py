@@ -187,7 +187,8 @@ STEPS = st.lists(
 
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS, STEPS, st.sampled_from(["", "&labelSelector=s=x", "&fieldSelector=metadata.name=a"]))
-def test_list_replayed_with_its_watch_equals_the_final_list(kube: Kube, before: Any, after: Any, select: str) -> None:
+def test_list_replayed_with_its_watch_equals_the_final_list(before: Any, after: Any, select: str) -> None:
+    kube = Kube()
     kube.ok("DELETE", FOOS)
     for step in before:
         change(kube, *step)

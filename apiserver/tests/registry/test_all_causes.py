@@ -30,8 +30,7 @@ def test_mounts_of_an_invalid_volume_are_not_found(before: str) -> None:
     ]
 
 
-def test_update_of_a_storage_class_is_validated_as_a_whole() -> None:
-    kube = Kube()
+def test_update_of_a_storage_class_is_validated_as_a_whole(kube: Kube) -> None:
     kube.ok("POST", STORAGE_CLASSES, {"metadata": {"name": "a"}, "provisioner": "p"})
     changes = {"reclaimPolicy": "Burn", "volumeBindingMode": "Never"}
     assert causes(kube.refused(422, "PATCH", f"{STORAGE_CLASSES}/a", changes, MERGE)) == [

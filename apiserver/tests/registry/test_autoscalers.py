@@ -71,8 +71,7 @@ def test_status_is_in_annotations_of_the_old_version(new: dict[str, Any], old: d
     assert autoscaler_v1_to_v2(converted) == stored
 
 
-def test_behavior_has_the_names_of_the_internal_form() -> None:
-    kube = Kube()
+def test_behavior_has_the_names_of_the_internal_form(kube: Kube) -> None:
     behavior = {"scaleDown": {"stabilizationWindowSeconds": 7}}
     kube.ok("POST", URL.format("v2"), {"metadata": {"name": "h"}, "spec": {**SPEC, "behavior": behavior}})
     text = kube.ok("GET", URL.format("v1") + "/h")["metadata"]["annotations"][f"{PREFIX}behavior"]
@@ -94,8 +93,9 @@ def test_behavior_has_the_names_of_the_internal_form() -> None:
         (None, ["Resource"]),
     ],
 )
-def test_target_of_cpu_has_a_default_unless_there_are_other_metrics(text: str | None, metrics: list[str]) -> None:
-    kube = Kube()
+def test_target_of_cpu_has_a_default_unless_there_are_other_metrics(
+    kube: Kube, text: str | None, metrics: list[str]
+) -> None:
     annotations = {} if text is None else {f"{PREFIX}metrics": text}
     kube.ok("POST", URL.format("v1"), {"metadata": {"name": "h", "annotations": annotations}, "spec": SPEC})
     stored = kube.ok("GET", URL.format("v2") + "/h")

@@ -75,8 +75,7 @@ SELECTOR = "requests[0].exactly.selectors[0].cel.expression"
          ["config[0].opaque.driver", "config[0].opaque.parameters"]),
     ],
 )  # fmt: skip
-def test_invalid_claim_is_rejected_and_so_is_its_template(obj: Object, fields: list[str]) -> None:
-    kube = Kube()
+def test_invalid_claim_is_rejected_and_so_is_its_template(kube: Kube, obj: Object, fields: list[str]) -> None:
     assert fields_of(kube.refused(422, "POST", CLAIMS, obj)) == fields
     template = {"metadata": {"name": "a"}, "spec": {"spec": obj["spec"]}}
     status = kube.refused(422, "POST", TEMPLATES, template)
@@ -98,8 +97,7 @@ VALID = [
 
 
 @pytest.mark.parametrize("obj", VALID)
-def test_valid_claim_is_accepted_and_its_spec_is_immutable(obj: Object) -> None:
-    kube = Kube()
+def test_valid_claim_is_accepted_and_its_spec_is_immutable(kube: Kube, obj: Object) -> None:
     kube.ok("POST", CLAIMS, obj)
     kube.ok("PATCH", f"{CLAIMS}/a", {"metadata": {"labels": {"a": "b"}}}, MERGE)
     change = {"spec": {"devices": {"requests": [{"name": "other", "exactly": EXACT}]}}}
@@ -137,16 +135,14 @@ RESULT: Object = {"request": "r", "driver": "a.b", "pool": "p", "device": "d"}
         ({"allocation": {}, "reservedFor": [{}]}, ["resource", "name", "uid"]),
     ],
 )
-def test_status_of_a_claim_is_validated(status: Object, fields: list[str]) -> None:
-    kube = Kube()
+def test_status_of_a_claim_is_validated(kube: Kube, status: Object, fields: list[str]) -> None:
     kube.ok("POST", CLAIMS, exact())
     response = kube.send("PATCH", f"{CLAIMS}/a/status", {"status": status}, MERGE)
     causes = [cause["field"].rpartition(".")[2] for cause in response.json().get("details", {}).get("causes", [])]
     assert (causes, response.status) == (fields, 422 if fields else 200)
 
 
-def test_allocation_is_not_changed() -> None:
-    kube = Kube()
+def test_allocation_is_not_changed(kube: Kube) -> None:
     kube.ok("POST", CLAIMS, exact())
     url, result = f"{CLAIMS}/a/status", {"devices": {"results": [RESULT]}}
     kube.ok("PATCH", url, {"status": {"allocation": result}}, MERGE)
@@ -235,8 +231,7 @@ def test_what_requests_may_take_of_a_capacity_is_validated(policy: Object, messa
         ("2001:DB8:0::1/64", 'must be in canonical form (\\"2001:db8::1/64\\")'),
     ],
 )
-def test_addresses_of_a_network_interface_are_canonical(address: str, reason: str) -> None:
-    kube = Kube()
+def test_addresses_of_a_network_interface_are_canonical(kube: Kube, address: str, reason: str) -> None:
     kube.ok("POST", CLAIMS, exact())
     url, device = f"{CLAIMS}/a/status", {name: RESULT[name] for name in ("driver", "pool", "device")}
     status = {

@@ -99,8 +99,7 @@ def test_invalid_flow_schema_is_rejected(obj: Object, field: str, words: str) ->
     assert (cause["field"], words in cause["message"]) == (f"spec.{field}", True)
 
 
-def test_valid_levels_and_schemas_are_accepted() -> None:
-    kube = Kube()
+def test_valid_levels_and_schemas_are_accepted(kube: Kube) -> None:
     kube.ok("POST", LEVELS, level(limited={**queue(queues=64, handSize=8), "nominalConcurrencyShares": 0}))
     kube.ok("POST", LEVELS, level("exempt", "Exempt"))
     for obj in (
@@ -111,8 +110,7 @@ def test_valid_levels_and_schemas_are_accepted() -> None:
         kube.ok("DELETE", f"{SCHEMAS}/a")
 
 
-def test_types_of_conditions_are_not_repeated() -> None:
-    kube = Kube()
+def test_types_of_conditions_are_not_repeated(kube: Kube) -> None:
     kube.ok("POST", SCHEMAS, schema())
     conditions = [{"type": "Dangling", "status": "False"}, {"type": "Dangling", "status": "True"}]
     kube.refused(422, "PATCH", f"{SCHEMAS}/a/status", {"status": {"conditions": conditions}}, MERGE)

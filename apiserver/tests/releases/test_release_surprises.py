@@ -17,6 +17,7 @@ from apiserver.tests.inprocess import (
     Kube,
     definition,
     deployment,
+    pod,
 )
 
 Object = dict[str, Any]
@@ -27,27 +28,12 @@ SETS, SCALERS = (
 OLD, MIDDLE, NEW = "1.35", "1.36", "1.37"
 
 
-def pod(name: str = "p", **spec: Any) -> Object:
-    meta = {"name": name}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": meta,
-        "spec": {"containers": [{"name": "c", "image": "i"}], **spec},
-    }
-
-
 def config_map(name: str, **members: Any) -> Object:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, **members}
 
 
 def service(name: str, **spec: Any) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": name},
-        "spec": {"ports": [{"port": 80}], **spec},
-    }
+    return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
 
 
 def stateful_set(**rolling: Any) -> Object:
@@ -84,8 +70,7 @@ def test_max_unavailable_of_a_stateful_set_is_validated_since_1_37(value: int | 
     assert "spec.updateStrategy.rollingUpdate.maxUnavailable" in status["message"]
 
 
-def test_definition_has_no_observed_generation() -> None:
-    kube = Kube()
+def test_definition_has_no_observed_generation(kube: Kube) -> None:
     changed = kube.ok("GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
     changed["spec"]["names"]["shortNames"] = ["f"]
     kube.ok("PUT", f"{DEFINITIONS}/foos.samplecontroller.k8s.io", changed)
@@ -94,14 +79,12 @@ def test_definition_has_no_observed_generation() -> None:
     assert "observedGeneration" not in str(stored["status"])
 
 
-def test_shard_selector_is_not_parsed() -> None:
-    kube = Kube()
+def test_shard_selector_is_not_parsed(kube: Kube) -> None:
     kube.ok("POST", CONFIG_MAPS, config_map("a"))
     assert len(kube.ok("GET", f"{CONFIG_MAPS}?shardSelector=not-an-expression")["items"]) == 1
 
 
-def test_custom_object_cannot_be_created_while_its_definition_is_terminating() -> None:
-    kube = Kube()
+def test_custom_object_cannot_be_created_while_its_definition_is_terminating(kube: Kube) -> None:
     foo = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo", "spec": {"deploymentName": "x"}}
     kube.ok("POST", FOOS, {**foo, "metadata": {"name": "a", "finalizers": ["a.io/f"]}})
     kube.ok("DELETE", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
@@ -226,8 +209,7 @@ def test_autoscaler_can_scale_to_zero_since_1_37(version: str, code: int) -> Non
     assert Kube(version=version).send("POST", SCALERS, autoscaler(minReplicas=0)).status == code
 
 
-def test_generated_name_has_at_most_63_characters_and_few_letters() -> None:
-    kube = Kube()
+def test_generated_name_has_at_most_63_characters_and_few_letters(kube: Kube) -> None:
     for _ in range(20):
         name = kube.ok("POST", CONFIG_MAPS, {**config_map(""), "metadata": {"generateName": "x" * 70}})
         name = name["metadata"]["name"]
@@ -247,16 +229,14 @@ def test_quantities_are_stored_in_canonical_form(sent: str, stored: str) -> None
 @pytest.mark.parametrize(
     ("selector", "names"), [("x in ()", {"e"}), ("x in (1,)", {"e", "one"}), ("x!=1", {"e", "none"})]
 )
-def test_empty_value_is_an_element_of_a_selector(selector: str, names: set[str]) -> None:
-    kube = Kube()
+def test_empty_value_is_an_element_of_a_selector(kube: Kube, selector: str, names: set[str]) -> None:
     for name, labels in {"e": {"x": ""}, "one": {"x": "1"}, "none": {}}.items():
         kube.ok("POST", CONFIG_MAPS, {**config_map(name), "metadata": {"name": name, "labels": labels}})
     items = kube.ok("GET", f"{CONFIG_MAPS}?labelSelector={selector.replace(' ', '%20')}")["items"]
     assert {each["metadata"]["name"] for each in items} == names
 
 
-def test_limit_is_ignored_at_resource_version_zero() -> None:
-    kube = Kube()
+def test_limit_is_ignored_at_resource_version_zero(kube: Kube) -> None:
     for name in "abcde":
         kube.ok("POST", CONFIG_MAPS, config_map(name))
     listed = kube.ok("GET", f"{CONFIG_MAPS}?limit=2&resourceVersion=0")
@@ -266,8 +246,7 @@ def test_limit_is_ignored_at_resource_version_zero() -> None:
     assert "remainingItemCount" not in kube.ok("GET", f"{CONFIG_MAPS}?limit=2&labelSelector=a!%3Db")["metadata"]
 
 
-def test_resource_version_zero_of_an_update_is_unconditional() -> None:
-    kube = Kube()
+def test_resource_version_zero_of_an_update_is_unconditional(kube: Kube) -> None:
     kube.ok("POST", CONFIG_MAPS, config_map("a"))
     changed = {**config_map("a"), "metadata": {"name": "a", "resourceVersion": "0"}}
     kube.ok("PUT", f"{CONFIG_MAPS}/a", changed)
@@ -275,8 +254,7 @@ def test_resource_version_zero_of_an_update_is_unconditional() -> None:
     kube.refused(500, "POST", CONFIG_MAPS, {**config_map("b"), "metadata": {"name": "b", "resourceVersion": "5"}})
 
 
-def test_empty_patch_writes_nothing_and_an_equal_apply_writes_its_manager() -> None:
-    kube = Kube()
+def test_empty_patch_writes_nothing_and_an_equal_apply_writes_its_manager(kube: Kube) -> None:
     before = kube.ok("POST", CONFIG_MAPS, config_map("a", data={"k": "v"}))["metadata"]["resourceVersion"]
     patched = kube.ok("PATCH", f"{CONFIG_MAPS}/a?fieldManager=other", {"data": {"k": "v"}}, MERGE)["metadata"]
     assert patched["resourceVersion"] == before
@@ -303,15 +281,13 @@ def test_directives_of_strategic_patches() -> None:
     assert {each["name"]: each["image"] for each in both} == {"c": "new", "d": "i"}
 
 
-def test_item_that_replaces_a_list_leaves_none() -> None:
-    kube = Kube()
+def test_item_that_replaces_a_list_leaves_none(kube: Kube) -> None:
     kube.ok("POST", DEPLOYMENTS, deployment())
     patch = {"spec": {"template": {"spec": {"containers": [{"name": "nginx", "$patch": "replace", "image": "z"}]}}}}
     kube.refused(422, "PATCH", f"{DEPLOYMENTS}/d", patch, STRATEGIC)
 
 
-def test_directive_in_an_atomic_list_is_an_unknown_field() -> None:
-    kube = Kube()
+def test_directive_in_an_atomic_list_is_an_unknown_field(kube: Kube) -> None:
     built = deployment()
     built["spec"]["template"]["spec"]["tolerations"] = [{"key": "x", "operator": "Exists"}]
     kube.ok("POST", DEPLOYMENTS, built)
@@ -324,8 +300,7 @@ def test_negative_grace_period_counts_as_one() -> None:
     assert Kube().ok("POST", PODS, pod(terminationGracePeriodSeconds=-3))["spec"]["terminationGracePeriodSeconds"] == 1
 
 
-def test_annotation_counts_for_the_generation_of_deployments_only() -> None:
-    kube = Kube()
+def test_annotation_counts_for_the_generation_of_deployments_only(kube: Kube) -> None:
     kube.ok("POST", DEPLOYMENTS, deployment())
     kube.ok("POST", SETS, stateful_set())
     annotated, labelled = {"metadata": {"annotations": {"a": "b"}}}, {"metadata": {"labels": {"a": "b"}}}
@@ -334,8 +309,7 @@ def test_annotation_counts_for_the_generation_of_deployments_only() -> None:
     assert kube.ok("PATCH", f"{SETS}/s", annotated, MERGE)["metadata"]["generation"] == 1
 
 
-def test_item_stays_only_if_somebody_owns_the_item_itself() -> None:
-    kube = Kube()
+def test_item_stays_only_if_somebody_owns_the_item_itself(kube: Kube) -> None:
     built = deployment()
     built["spec"]["template"]["spec"]["containers"] = [{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]
     kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=x", built, APPLY)
@@ -346,8 +320,7 @@ def test_item_stays_only_if_somebody_owns_the_item_itself() -> None:
     assert [each["name"] for each in applied["spec"]["template"]["spec"]["containers"]] == ["d"]
 
 
-def test_json_patch_of_too_many_operations_is_too_large() -> None:
-    kube = Kube()
+def test_json_patch_of_too_many_operations_is_too_large(kube: Kube) -> None:
     kube.ok("POST", CONFIG_MAPS, config_map("a"))
     operations = [{"op": "test", "path": "/kind", "value": "ConfigMap"}] * 10_001
     kube.refused(413, "PATCH", f"{CONFIG_MAPS}/a", operations, "application/json-patch+json")

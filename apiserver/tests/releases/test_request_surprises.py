@@ -40,15 +40,13 @@ def test_quantities_without_digits_or_with_too_many_are_stored(sent: str, stored
     assert created["spec"]["containers"][0]["resources"]["limits"]["memory"] == stored
 
 
-def test_initial_events_end_without_a_bookmark_if_none_is_asked_for() -> None:
-    kube = Kube()
+def test_initial_events_end_without_a_bookmark_if_none_is_asked_for(kube: Kube) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
     watch = kube.watch(f"{CONFIG_MAPS}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan")
     assert [frame["type"] for frame in watch.take()] == ["ADDED"]
 
 
-def test_manager_of_fields_before_the_first_apply() -> None:
-    kube = Kube()
+def test_manager_of_fields_before_the_first_apply(kube: Kube) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
     kube.ok("PATCH", f"{CONFIG_MAPS}/a", {"metadata": {"managedFields": [{}]}}, MERGE)
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"o": "w"}}
@@ -64,8 +62,9 @@ def with_entries() -> Object:
 
 
 @pytest.mark.parametrize(("path", "after"), [("m", None), ("o", {"b": "2"})])
-def test_entry_of_a_map_goes_with_its_applier_and_a_struct_keeps_what_others_own(path: str, after: Any) -> None:
-    kube = Kube()
+def test_entry_of_a_map_goes_with_its_applier_and_a_struct_keeps_what_others_own(
+    kube: Kube, path: str, after: Any
+) -> None:
     kube.ok("POST", DEFINITIONS, with_entries())
 
     def bar(**spec: Any) -> Object:
@@ -82,8 +81,7 @@ def test_entry_of_a_map_goes_with_its_applier_and_a_struct_keeps_what_others_own
     assert entry == after
 
 
-def test_item_that_a_second_applier_owns_stays_so_that_the_apply_fails() -> None:
-    kube = Kube()
+def test_item_that_a_second_applier_owns_stays_so_that_the_apply_fails(kube: Kube) -> None:
     built = deployment()
     containers = [{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]
     built["spec"]["template"]["spec"]["containers"] = containers

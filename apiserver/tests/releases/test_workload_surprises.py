@@ -20,8 +20,7 @@ FIRST_DAYS_SECOND = 1_700_000_000  # of the clock of tests: 2023-11-14T22:13:20Z
 POD = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
 
 
-def test_rollout_with_both_limits_rounded_to_zero_replaces_one_pod() -> None:
-    cluster = PodCluster()
+def test_rollout_with_both_limits_rounded_to_zero_replaces_one_pod(cluster: PodCluster) -> None:
     rolling = {"maxSurge": "0%", "maxUnavailable": "5%"}
     cluster.deployment(replicas=10, strategy={"type": "RollingUpdate", "rollingUpdate": rolling})
     cluster.step(times=5)
@@ -35,8 +34,7 @@ def test_rollout_with_both_limits_rounded_to_zero_replaces_one_pod() -> None:
 
 
 @pytest.mark.parametrize(("limit", "allowed"), [("maxUnavailable", 4), ("minAvailable", 3)])
-def test_percentages_of_budgets_round_up(limit: str, allowed: int) -> None:
-    cluster = PodCluster()
+def test_percentages_of_budgets_round_up(cluster: PodCluster, limit: str, allowed: int) -> None:
     cluster.deployment(replicas=7)
     cluster.create(
         BUDGETS, {"metadata": {"name": "w"}, "spec": {limit: "50%", "selector": {"matchLabels": {"app": "w"}}}}
@@ -45,8 +43,7 @@ def test_percentages_of_budgets_round_up(limit: str, allowed: int) -> None:
     assert cluster.status(BUDGETS)["disruptionsAllowed"] == allowed
 
 
-def test_failures_of_a_job_delay_its_pods_by_10_20_and_40_seconds() -> None:
-    cluster = PodCluster()
+def test_failures_of_a_job_delay_its_pods_by_10_20_and_40_seconds(cluster: PodCluster) -> None:
     annotations = {"simulation.clientgo.dev/job": "failed"}
     spec = {"backoffLimit": 10, "template": POD}
     cluster.create(JOBS, {"metadata": {"name": "w", "annotations": annotations}, "spec": spec})
@@ -58,8 +55,7 @@ def test_failures_of_a_job_delay_its_pods_by_10_20_and_40_seconds() -> None:
     assert [(after - before).seconds for before, after in zip(ended, created[1:], strict=False)] == [10, 20, 40]
 
 
-def test_job_of_a_schedule_is_named_after_the_minutes_since_1970() -> None:
-    cluster = PodCluster()
+def test_job_of_a_schedule_is_named_after_the_minutes_since_1970(cluster: PodCluster) -> None:
     cluster.create(
         CRON_JOBS,
         {"metadata": {"name": "x"}, "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": POD}}}},
@@ -88,8 +84,7 @@ def test_schedule_runs_by_the_local_clock_when_it_is_shifted(schedule: str, zone
 PATH = "/api/v1/namespaces/default/pods"
 
 
-def test_second_deletion_of_a_pod_only_shortens_its_grace_period() -> None:
-    kube = Kube()
+def test_second_deletion_of_a_pod_only_shortens_its_grace_period(kube: Kube) -> None:
     spec = {"nodeName": "n", "terminationGracePeriodSeconds": 40, "containers": [{"name": "c", "image": "i"}]}
     kube.ok("POST", PATH, {"metadata": {"name": "p"}, "spec": spec})
     queries = ("", "?gracePeriodSeconds=50", "?gracePeriodSeconds=20", "?gracePeriodSeconds=-20")
@@ -98,8 +93,7 @@ def test_second_deletion_of_a_pod_only_shortens_its_grace_period() -> None:
 
 
 @pytest.mark.parametrize(("phase", "code"), [("Pending", 201), ("Running", 500)])
-def test_pod_of_two_budgets_can_be_evicted_only_while_it_is_pending(phase: str, code: int) -> None:
-    kube = Kube()
+def test_pod_of_two_budgets_can_be_evicted_only_while_it_is_pending(kube: Kube, phase: str, code: int) -> None:
     for name in ("a", "b"):
         budget = {"metadata": {"name": name}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}}}
         kube.ok("POST", "/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
@@ -111,8 +105,7 @@ def test_pod_of_two_budgets_can_be_evicted_only_while_it_is_pending(phase: str, 
     assert code == 201 or "more than one PodDisruptionBudget" in response.json()["message"]
 
 
-def test_annotation_of_the_revision_does_not_count_for_the_generation() -> None:
-    cluster = PodCluster()
+def test_annotation_of_the_revision_does_not_count_for_the_generation(cluster: PodCluster) -> None:
     cluster.deployment(replicas=1)
     cluster.step()
     meta = cluster.get(DEPLOYMENTS)["metadata"]

@@ -86,7 +86,6 @@ def test_table_without_a_column_is_an_error_in_one_line(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_empty_bearer_token_is_no_user() -> None:
-    kube = Kube()
+def test_empty_bearer_token_is_no_user(kube: Kube) -> None:
     kube.api.state.options.tokens[""] = ADMIN
     assert user_of_token(kube.api.state, "") is None
