@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, rejected, run
 
 HUB = (*FOO[:2], "--version", "v1", "--kind", "Foo")
 CONVERSION = "webhooks/v1/foo_conversion.py"
@@ -223,11 +223,8 @@ def test_existing_webhook_is_not_overwritten_without_force(
     assert webhook(project, *HUB, flag) == 0
     for path in (project / "webhooks").rglob("*.py"):
         path.write_text(path.read_text() + "\n# mine\n")
-    before = read_files(project)
 
-    assert webhook(project, *HUB, flag) == 1
-    assert "use --force to overwrite it" in capsys.readouterr().err
-    assert read_files(project) == before
+    assert "use --force to overwrite it" in rejected(project, capsys, "create", "webhook", *HUB, flag)
 
 
 @pytest.mark.feature("A-63")
@@ -273,13 +270,10 @@ def test_invalid_webhook_options_are_rejected_and_nothing_is_written(
 ) -> None:
     bar = (*HUB[:4], "--kind", "Bar", "--resource", "--controller=false")
     assert clientgo(project, "create", "api", *bar) == 0
-    before = read_files(project)
 
-    assert webhook(project, *arguments) == 1
-    error = capsys.readouterr().err
+    error = rejected(project, capsys, "create", "webhook", *arguments)
     assert expected in error
     assert error.count("\n") == 1
-    assert read_files(project) == before
 
 
 def test_path_of_another_version_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

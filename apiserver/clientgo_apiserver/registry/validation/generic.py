@@ -148,7 +148,7 @@ def outside(value: Any, _: FieldScope, low: int, high: int, detail: str) -> Iter
 
 @rule()
 def at_most(value: Any, _: FieldScope, limit: int, detail: str) -> Iterator[Cause]:
-    """Reject a list of more items than the limit with this message."""
+    """Reject a text or list longer than the limit with this message."""
     if len(value) > limit:
         yield invalid_value("", value, detail)
 
