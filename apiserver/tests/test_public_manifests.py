@@ -153,28 +153,6 @@ def test_mistyped_object_that_is_not_stored_is_a_bad_request(kube: Kube, path: s
 
 
 @pytest.mark.parametrize(
-    ("image", "policy"),
-    [
-        ("nginx", "Always"),
-        ("nginx:1", "IfNotPresent"),
-        ("registry.example.com:5000/a/b", "Always"),
-        ("localhost/a:latest", "Always"),
-        (f"a/b@sha256:{'0' * 64}", "IfNotPresent"),
-        ("ko://a/b", "IfNotPresent"),
-        ("$(IMG)", "IfNotPresent"),
-        ("${HUB}/x:latest", "IfNotPresent"),
-        ("Nginx", "IfNotPresent"),
-        ("a b", "IfNotPresent"),
-        ("0" * 64, "IfNotPresent"),
-    ],
-)
-def test_pull_policy_follows_from_the_tag_of_a_valid_image(image: str, policy: str) -> None:
-    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a", "image": image}]}}
-    created = Kube().ok("POST", "/api/v1/namespaces/default/pods", pod)
-    assert created["spec"]["containers"][0]["imagePullPolicy"] == policy
-
-
-@pytest.mark.parametrize(
     ("path", "body"),
     [
         ("storage.k8s.io/v1/csidrivers", {"spec": {"volumeLifecycleModes": [None]}}),

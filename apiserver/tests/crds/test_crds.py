@@ -57,16 +57,6 @@ def test_the_watches_of_a_version_that_is_no_longer_served_end(kube: Kube) -> No
     assert [watch.closed for watch in watches] == [False, True]
 
 
-def test_definition_waits_for_the_finalizers_of_its_objects(kube: Kube) -> None:
-    obj = foo()
-    obj["metadata"]["finalizers"] = ["example.com/hold"]
-    kube.ok("POST", FOOS, obj)
-    kube.ok("DELETE", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
-    assert conditions(kube, "foos.samplecontroller.k8s.io")["Terminating"] == "True"
-    kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"finalizers": None}}, MERGE)
-    kube.refused(404, "GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
-
-
 def test_kind_that_exists_in_its_group_is_not_accepted(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, definition("otherfoos", "Foo"))
     result = conditions(kube, "otherfoos.samplecontroller.k8s.io")
@@ -75,13 +65,15 @@ def test_kind_that_exists_in_its_group_is_not_accepted(kube: Kube) -> None:
     assert conditions(kube, "otherfoos.samplecontroller.k8s.io")["Established"] == "True"
 
 
-def test_objects_of_a_definition_that_is_being_deleted_cannot_be_created(kube: Kube) -> None:
+def test_definition_waits_for_the_finalizers_of_its_objects_and_takes_no_new_ones(kube: Kube) -> None:
     kube.ok("POST", FOOS, {**foo(), "metadata": {"name": "a", "finalizers": ["example.com/wait"]}})
     deleted = kube.ok("DELETE", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
     assert deleted["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
     assert deleted["status"]["conditions"][-1]["reason"] == "InstanceDeletionPending"
+    assert conditions(kube, "foos.samplecontroller.k8s.io")["Terminating"] == "True"
     status = kube.refused(403, "POST", FOOS, foo("b"))
     assert status["message"].endswith("create not allowed while custom resource definition is terminating")
+    kube.refused(403, "PATCH", f"{FOOS}/b?fieldManager=m", foo("b"), APPLY)
     kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"finalizers": None}}, MERGE)
     kube.refused(404, "GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, PODS, Kube, deployment
+from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, PODS, Kube, deployment, pod
 
 
 @pytest.mark.parametrize(
@@ -151,16 +151,15 @@ def test_head_is_not_allowed_on_built_in_kinds(kube: Kube) -> None:
     assert [kube.send("HEAD", path).status for path in (CONFIG_MAPS, "/api/v1", "/healthz")] == [405, 405, 200]
 
 
-def test_pod_on_a_node_waits_for_its_grace_period(kube: Kube) -> None:
-    spec = {"nodeName": "n", "terminationGracePeriodSeconds": 40, "containers": [{"name": "c", "image": "i"}]}
-    kube.ok("POST", PODS, {"metadata": {"name": "p"}, "spec": spec})
-    queries = ("", "?gracePeriodSeconds=10", "?gracePeriodSeconds=20", "?gracePeriodSeconds=0")
+def test_pod_on_a_node_waits_for_its_grace_period_which_is_only_shortened(kube: Kube) -> None:
+    kube.ok("POST", PODS, pod(nodeName="n", terminationGracePeriodSeconds=40))
+    queries = ("", *(f"?gracePeriodSeconds={seconds}" for seconds in (50, 10, 20, -20, 0)))
     deleted = [kube.ok("DELETE", f"{PODS}/p{query}")["metadata"] for query in queries]
-    assert [meta["deletionGracePeriodSeconds"] for meta in deleted] == [40, 10, 10, 0]
+    assert [meta["deletionGracePeriodSeconds"] for meta in deleted] == [40, 40, 10, 10, 1, 0]
     kube.refused(404, "GET", f"{PODS}/p")
 
 
 def test_pod_without_a_node_goes_at_once(kube: Kube) -> None:
-    kube.ok("POST", PODS, {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    kube.ok("POST", PODS, pod())
     assert kube.ok("DELETE", f"{PODS}/p")["metadata"]["deletionGracePeriodSeconds"] == 0
     kube.refused(404, "GET", f"{PODS}/p")

@@ -1,10 +1,10 @@
-"""Validation of access reviews, patches of a known version, grace periods, and schedules."""
+"""Validation of access reviews, patches of a known version, and schedules."""
 
 from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import DEPLOYMENTS, MERGE, PODS, Kube, deployment, pod
+from apiserver.tests.inprocess import DEPLOYMENTS, MERGE, Kube, deployment
 
 RESOURCE, OTHER = {"verb": "get", "resource": "pods", "namespace": "default"}, {"namespace": "other"}
 PATH = {"path": "/", "verb": "get"}
@@ -57,18 +57,6 @@ def test_patch_to_a_version_that_is_known_but_not_served_keeps_the_version(
     stored = kube.ok("GET", f"{DEPLOYMENTS}/d")
     assert stored["apiVersion"] == "apps/v1"
     assert stored["metadata"].get("labels") == ({"a": "b"} if status == 200 else None)
-
-
-def test_negative_grace_period_is_a_second(kube: Kube) -> None:
-    created = kube.ok("POST", PODS, pod(nodeName="n", terminationGracePeriodSeconds=-3))
-    assert created["spec"]["terminationGracePeriodSeconds"] == 1
-    kube.ok("DELETE", f"{PODS}/p?gracePeriodSeconds=30")
-    deleted = kube.ok("DELETE", f"{PODS}/p?gracePeriodSeconds=-20")
-    assert deleted["metadata"]["deletionGracePeriodSeconds"] == 1
-    template = deployment()
-    template["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = -3
-    stored = kube.ok("POST", DEPLOYMENTS, template)
-    assert stored["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == -3
 
 
 @pytest.mark.parametrize(

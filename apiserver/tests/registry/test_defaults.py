@@ -21,6 +21,14 @@ POD_SPEC = {"containers": [{"name": "c", "image": "busybox:1"}]}
         ("registry:5000/nginx", "Always"),
         ("registry:5000/nginx:1", "IfNotPresent"),
         ("nginx@sha256:abc", "IfNotPresent"),
+        (f"a/b@sha256:{'0' * 64}", "IfNotPresent"),
+        ("localhost/a:latest", "Always"),
+        ("ko://a/b", "IfNotPresent"),
+        ("$(IMG)", "IfNotPresent"),
+        ("${HUB}/x:latest", "IfNotPresent"),
+        ("Nginx", "IfNotPresent"),
+        ("a b", "IfNotPresent"),
+        ("0" * 64, "IfNotPresent"),
     ],
 )
 def test_image_is_pulled_always_unless_its_tag_is_fixed(image: str, policy: str) -> None:
@@ -34,6 +42,9 @@ def test_image_is_pulled_always_unless_its_tag_is_fixed(image: str, policy: str)
         ({"requests": {"cpu": "1"}}, "Burstable"),
         ({"limits": {"cpu": "1", "memory": "1Gi"}}, "Guaranteed"),
         ({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}, "Burstable"),
+        ({"limits": {"cpu": "0", "memory": "0"}}, "BestEffort"),
+        ({"limits": {"cpu": "1", "memory": "0"}}, "Burstable"),
+        ({"limits": {"cpu": "1", "memory": "1"}, "requests": {"cpu": "0"}}, "Burstable"),
     ],
 )
 def test_quality_of_service_follows_from_the_resources(resources: dict[str, Any], quality: str) -> None:

@@ -70,9 +70,9 @@ def test_negative_grace_period_is_replaced_in_a_pod_and_has_a_warning_in_a_templ
     workload = deployment("d")
     workload["spec"]["template"]["spec"] = body["spec"]
     reason = "must be >= 0; negative values are invalid and will be treated as 1"
-    assert warnings(kube.send("POST", f"{APPS}/deployments", workload)) == [
-        f"spec.template.spec.terminationGracePeriodSeconds: {reason}"
-    ]
+    stored = kube.send("POST", f"{APPS}/deployments", workload)
+    assert json.loads(stored.body)["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] == -1
+    assert warnings(stored) == [f"spec.template.spec.terminationGracePeriodSeconds: {reason}"]
 
 
 BACKEND = {"defaultBackend": {"service": {"name": "s", "port": {"number": 1}}}}

@@ -137,20 +137,6 @@ def test_volume_has_the_time_of_its_last_change_of_phase(kube: Kube) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("resources", "quality"),
-    [
-        ({"limits": {"cpu": "0", "memory": "0"}}, "BestEffort"),
-        ({"limits": {"cpu": "1", "memory": "0"}}, "Burstable"),
-        ({"limits": {"cpu": "1", "memory": "1"}, "requests": {"cpu": "0"}}, "Burstable"),
-        ({"limits": {"cpu": "1", "memory": "1"}}, "Guaranteed"),
-    ],
-)
-def test_resources_of_zero_give_no_quality_of_service(kube: Kube, resources: Object, quality: str) -> None:
-    container = {"name": "c", "image": "i", "resources": resources}
-    assert kube.ok("POST", PODS, pod(containers=[container]))["status"]["qosClass"] == quality
-
-
 def test_empty_resources_of_the_pod_hide_those_of_its_containers(kube: Kube) -> None:
     container = {"name": "c", "image": "i", "resources": {"limits": {"cpu": "1", "memory": "1"}}}
     assert kube.ok("POST", PODS, pod(containers=[container], resources={}))["status"]["qosClass"] == "BestEffort"

@@ -32,14 +32,6 @@ def test_removed_api_versions_are_not_served(path: str) -> None:
     assert Kube(version="1.37").send("GET", path).status == 404
 
 
-@pytest.mark.parametrize(("sent", "stored"), [("Mi", "0"), ("1000E", "1")])
-def test_quantities_without_digits_or_with_too_many_are_stored(sent: str, stored: str) -> None:
-    container = {"name": "c", "image": "i", "resources": {"limits": {"memory": sent}}}
-    pod = {"metadata": {"name": "p"}, "spec": {"containers": [container]}}
-    created = Kube().ok("POST", "/api/v1/namespaces/default/pods", pod)
-    assert created["spec"]["containers"][0]["resources"]["limits"]["memory"] == stored
-
-
 def test_initial_events_end_without_a_bookmark_if_none_is_asked_for(kube: Kube) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
     watch = kube.watch(f"{CONFIG_MAPS}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan")

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PODS, PodCluster
-from apiserver.tests.inprocess import MERGE, STRATEGIC, Kube
+from apiserver.tests.inprocess import STRATEGIC, Kube
 from clientgo.internal.cron import times_after
 from clientgo_apiserver.storage.stored import Key
 
@@ -82,27 +82,6 @@ def test_schedule_runs_by_the_local_clock_when_it_is_shifted(schedule: str, zone
 
 
 PATH = "/api/v1/namespaces/default/pods"
-
-
-def test_second_deletion_of_a_pod_only_shortens_its_grace_period(kube: Kube) -> None:
-    spec = {"nodeName": "n", "terminationGracePeriodSeconds": 40, "containers": [{"name": "c", "image": "i"}]}
-    kube.ok("POST", PATH, {"metadata": {"name": "p"}, "spec": spec})
-    queries = ("", "?gracePeriodSeconds=50", "?gracePeriodSeconds=20", "?gracePeriodSeconds=-20")
-    deleted = [kube.ok("DELETE", f"{PATH}/p{query}")["metadata"] for query in queries]
-    assert [meta["deletionGracePeriodSeconds"] for meta in deleted] == [40, 40, 20, 1]
-
-
-@pytest.mark.parametrize(("phase", "code"), [("Pending", 201), ("Running", 500)])
-def test_pod_of_two_budgets_can_be_evicted_only_while_it_is_pending(kube: Kube, phase: str, code: int) -> None:
-    for name in ("a", "b"):
-        budget = {"metadata": {"name": name}, "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}}}
-        kube.ok("POST", "/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
-    containers = [{"name": "c", "image": "i"}]
-    kube.ok("POST", PATH, {"metadata": {"name": "p", "labels": {"app": "x"}}, "spec": {"containers": containers}})
-    kube.ok("PATCH", f"{PATH}/p/status", {"status": {"phase": phase}}, MERGE)
-    response = kube.send("POST", f"{PATH}/p/eviction", {"metadata": {"name": "p"}})
-    assert response.status == code
-    assert code == 201 or "more than one PodDisruptionBudget" in response.json()["message"]
 
 
 def test_annotation_of_the_revision_does_not_count_for_the_generation(cluster: PodCluster) -> None:
