@@ -7,6 +7,7 @@ from clientgo_apiserver.cluster.protection import VolumeProtectionSimulation
 CLASSES = "/apis/storage.k8s.io/v1/volumeattributesclasses"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 FINALIZER = "kubernetes.io/vac-protection"
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
 
 def protected() -> Kube:
@@ -25,8 +26,7 @@ def test_class_that_nothing_uses_is_deleted() -> None:
 
 def test_class_that_a_claim_uses_stays_until_the_claim_uses_another_one() -> None:
     kube = protected()
-    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    claim = {"metadata": {"name": "c"}, "spec": {**spec, "volumeAttributesClassName": "fast"}}
+    claim = {"metadata": {"name": "c"}, "spec": {**CLAIM, "volumeAttributesClassName": "fast"}}
     kube.ok("POST", CLAIMS, claim)
     kube.ok("DELETE", f"{CLASSES}/fast")
     assert kube.ok("GET", f"{CLASSES}/fast")["metadata"]["finalizers"] == [FINALIZER]
@@ -37,11 +37,10 @@ def test_class_that_a_claim_uses_stays_until_the_claim_uses_another_one() -> Non
 
 def test_claim_stays_until_the_last_pod_that_uses_it_is_gone() -> None:
     kube = protected()
-    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
     container = {"name": "c", "image": "i"}
     for name in ("c", "other"):
-        kube.ok("POST", CLAIMS, {"metadata": {"name": name}, "spec": spec})
+        kube.ok("POST", CLAIMS, {"metadata": {"name": name}, "spec": CLAIM})
     for name in ("a", "b"):
         pod = {"containers": [container], "volumes": [volume], "nodeName": "n"}
         kube.ok("POST", PODS, {"metadata": {"name": name}, "spec": pod})
@@ -56,10 +55,9 @@ def test_claim_stays_until_the_last_pod_that_uses_it_is_gone() -> None:
 
 def test_pod_that_is_not_scheduled_does_not_protect_its_claim() -> None:
     kube = protected()
-    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     pod = {"containers": [{"name": "c", "image": "i"}]}
     for name in ("a", "b"):
-        kube.ok("POST", CLAIMS, {"metadata": {"name": name}, "spec": spec})
+        kube.ok("POST", CLAIMS, {"metadata": {"name": name}, "spec": CLAIM})
         volume = {"name": "v", "persistentVolumeClaim": {"claimName": name}}
         kube.ok("POST", PODS, {"metadata": {"name": name}, "spec": {**pod, "volumes": [volume]}})
     kube.ok("POST", f"{PODS}/b/binding", {"metadata": {"name": "b"}, "target": {"kind": "Node", "name": "n"}})

@@ -48,10 +48,11 @@ def test_version_outside_the_history_ends_the_watch_with_an_expired_error() -> N
     assert watch.closed
 
 
-def test_initial_events_end_with_an_annotated_bookmark(kube: Kube) -> None:
+def test_initial_events_end_with_an_annotated_bookmark_if_bookmarks_are_asked_for(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo("a"))
-    url = f"{FOOS}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
-    added, bookmark = kube.watch(url).take()
+    url = f"{FOOS}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+    assert [frame["type"] for frame in kube.watch(url).take()] == ["ADDED"]
+    added, bookmark = kube.watch(f"{url}&allowWatchBookmarks=true").take()
     assert (added["type"], bookmark["type"]) == ("ADDED", "BOOKMARK")
     assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 

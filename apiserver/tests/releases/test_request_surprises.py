@@ -32,12 +32,6 @@ def test_removed_api_versions_are_not_served(path: str) -> None:
     assert Kube(version="1.37").send("GET", path).status == 404
 
 
-def test_initial_events_end_without_a_bookmark_if_none_is_asked_for(kube: Kube) -> None:
-    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
-    watch = kube.watch(f"{CONFIG_MAPS}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan")
-    assert [frame["type"] for frame in watch.take()] == ["ADDED"]
-
-
 def test_manager_of_fields_before_the_first_apply(kube: Kube) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
     kube.ok("PATCH", f"{CONFIG_MAPS}/a", {"metadata": {"managedFields": [{}]}}, MERGE)
