@@ -45,6 +45,9 @@ class Credentials:
         """Handle a 401 to a request of this thread; return whether the request may be sent again with others."""
         return False
 
+    def close(self) -> None:
+        """End what no request waits for."""
+
 
 def credentials_for(config: Config, clock: Clock = SYSTEM_CLOCK) -> Credentials:
     """Return the credentials of a configuration; raise `ConfigError` if a token file cannot be read."""
@@ -197,9 +200,10 @@ class Renewing(Credentials):
                 return
             self._waiting -= 1
         # A request that ran out of time leaves the fetch to the next one: a plugin may take longer than each of them.
-        current_request().at_stop(self, self._cancel_unused)
+        current_request().at_stop(self, self.close)
 
-    def _cancel_unused(self) -> None:
+    def close(self) -> None:
+        """Cancel a fetch that no request waits for."""
         with self._lock:
             fetching = None if self._waiting else self._fetching
             if fetching is not None:

@@ -208,6 +208,7 @@ class RESTClient:
     def close(self) -> None:
         """Close the connections; requests in progress finish first."""
         self._transport.close()
+        self._credentials.close()
 
     def _connections(self, environ: Mapping[str, str]) -> Transport:
         # Imported here because they load TLS, 50 ms and more.

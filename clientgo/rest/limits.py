@@ -157,10 +157,10 @@ class InFlightRequest(Deadline):
     def at_stop(self, owner: object, callback: Callable[[], object]) -> None:
         """Have the callback called at the stop of the program or of the thread, which may have happened; not before.
 
-        A time limit or a cancelled task ends only the request.
+        A time limit ends only the request. The scope of a task that goes on ends without a stop, and has no callback.
         """
         for scope in self._scopes:
-            if not isinstance(scope, TaskScope):
+            if scope.event.is_set() or not isinstance(scope, TaskScope):
                 scope.add(owner, callback)
 
     def stop_event(self) -> threading.Event:

@@ -7,7 +7,6 @@ from configparser import ConfigParser
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -22,6 +21,7 @@ from clientgo.kubernetes.clientset import Clientset
 from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config, RESTClient
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.transport import FakeTransport, reply
 from tests.cli.processes import free_port
 from tests.cli.projects import ROOT, clientgo
 from tests.processes import Child
@@ -67,16 +67,6 @@ def test_versions_of_python_are_those_of_the_distribution() -> None:
     assert f"Programming Language :: Python :: {major}.{minor + 1}" not in classifiers
 
 
-class Versions:
-    """Requester of a server of one version."""
-
-    def __init__(self, minor: str) -> None:
-        self.minor = minor
-
-    def raw(self, _method: str, _path: str) -> bytes:
-        return msgspec.json.encode({"major": "1", "minor": self.minor, "gitVersion": f"v1.{self.minor}.0"})
-
-
 @pytest.mark.parametrize(
     ("minor", "state", "fix"),
     [
@@ -88,8 +78,9 @@ class Versions:
     ],
 )
 def test_skew_to_the_version_of_the_library_is_a_warning(minor: str, state: str, fix: str) -> None:
-    server: Any = Versions(minor)
-    [finding] = doctor.check_server(Clientset(server))
+    version = {"major": "1", "minor": minor, "gitVersion": f"v1.{minor}.0"}
+    client = RESTClient(Config("http://server"), transport=FakeTransport(reply(version)))
+    [finding] = doctor.check_server(Clientset(client))
     assert finding.state == state
     assert fix in finding.message
 

@@ -38,7 +38,10 @@ def test_event_recorder_does_not_load_all_of_the_core_group() -> None:
 
 def test_the_clientset_imports_a_group_on_first_use() -> None:
     assert loaded_by("import clientgo.kubernetes.clientset") == set()
-    requested = "from clientgo.kubernetes.clientset import Clientset; Clientset(None).coordination_v1"
+    requested = (
+        "from clientgo.kubernetes.clientset import Clientset; from clientgo.rest import Config;"
+        "Clientset(Config('http://server')).coordination_v1"
+    )
     assert loaded_by(requested) == {"clients.coordination_v1", "types.coordination_v1"}
 
 

@@ -154,7 +154,8 @@ def test_stop_ends_a_hanging_credential_plugin_and_its_children(tmp_path: Path, 
 
 
 @pytest.mark.e2e
-def test_stop_ends_a_plugin_that_its_request_has_left(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ends_by", ["stop", "close"])
+def test_plugin_that_its_request_has_left_ends_with_the_program_or_the_client(tmp_path: Path, ends_by: str) -> None:
     script, pid, stop = tmp_path / "plugin", tmp_path / "pid", StopEvent()
     script.write_text(f"#!/bin/sh\necho $$ > {pid}.new; mv {pid}.new {pid}; sleep 600\n")
     script.chmod(0o700)
@@ -164,7 +165,7 @@ def test_stop_ends_a_plugin_that_its_request_has_left(tmp_path: Path) -> None:
         client.do(msgspec.structs.replace(LIST, timeout=0.1))
     eventually(pid.exists)
     assert _is_running(int(pid.read_text()))
-    stop.set()
+    {"stop": stop.set, "close": client.close}[ends_by]()
     eventually(lambda: not _is_running(int(pid.read_text())))
 
 
