@@ -8,7 +8,7 @@ A test names the operator and what happens to it, and requires that no perturbat
 """
 
 from clientgo.perturb.engine import Outside, PerturbResults, PlanResult, Scenario
-from clientgo.perturb.programs.operators import Standalone
+from clientgo.perturb.programs.inprocess import Standalone
 from clientgo.perturb.programs.processes import OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.running import PlanSelection, perturb, run_scenario

@@ -23,7 +23,7 @@ from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal
 from clientgo.perturb.oracles import ORACLES, Judged, judge
 from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, VARIATIONS, Plan, derive, perturbation_of
 from clientgo.perturb.programs.cluster import cluster_at_start, world_time
-from clientgo.perturb.programs.operators import OperatorProgram, Operators, PerturbedProgram
+from clientgo.perturb.programs.inprocess import OperatorProgram, Operators, PerturbedProgram
 from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange

@@ -16,7 +16,7 @@ import pytest
 
 from clientgo.perturb.engine import Engine, PerturbResults, Scenario
 from clientgo.perturb.plans import MAX_PER_KIND, Plan
-from clientgo.perturb.programs.operators import Operators
+from clientgo.perturb.programs.inprocess import Operators
 from clientgo.perturb.report import summary
 from clientgo.perturb.running import SMOKE_LIMIT
 from clientgo.perturb.steps import ScenarioStep

@@ -17,7 +17,7 @@ from clientgo.errors import ConfigError
 from clientgo.internal.collector import without_collection
 from clientgo.perturb.engine import Engine, PerturbResults, PlanResult, Scenario
 from clientgo.perturb.plans import MAX_PER_KIND, PLANS, REFERENCE, Plan
-from clientgo.perturb.programs.operators import Operators
+from clientgo.perturb.programs.inprocess import Operators
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.steps import ScenarioStep
 

@@ -26,7 +26,7 @@ from clientgo.perturb.programs.gate import (
     http_reply,
     timed_out,
 )
-from clientgo.perturb.programs.operators import PerturbedProgram, RunningOperator, exchange, send
+from clientgo.perturb.programs.inprocess import PerturbedProgram, RunningOperator, exchange, send
 from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.perturb.record import OperatorWrite, TimelineEntry, not_quiet
 from clientgo.perturb.state import EVENTS, SOON, ClusterState, Object, ObjectChange, ObjectRef

@@ -6,7 +6,7 @@ from functools import partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from clientgo.perturb.programs.operators import Standalone
+from clientgo.perturb.programs.inprocess import Standalone
 
 _KEY = re.compile(r"(?=.{3,317}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+/[A-Za-z0-9][-\w.]*\Z")
 _LIBRARY = ("clientgo.", "builtins", "typing", "abc")

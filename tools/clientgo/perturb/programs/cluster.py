@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from clientgo.perturb.programs.clock import WorldTime
-from clientgo.perturb.programs.operators import PerturbedProgram
+from clientgo.perturb.programs.inprocess import PerturbedProgram
 from clientgo.perturb.state import Object
 from clientgo_apiserver.inmemory import InMemoryServer
 

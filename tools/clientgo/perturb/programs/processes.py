@@ -19,7 +19,7 @@ from clientgo.errors import ConfigError
 from clientgo.perturb.frontend import GateServer
 from clientgo.perturb.programs.clock import OperatorClock, WorldTime
 from clientgo.perturb.programs.gate import GateTransport, WatchBody
-from clientgo.perturb.programs.operators import BugLog
+from clientgo.perturb.programs.inprocess import BugLog
 from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.pki import CertificateAuthority
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
