@@ -1,6 +1,7 @@
 """Lists of informers over a RESTClient: read from a stream, streaming (KEP-3157), and the fallback to regular ones."""
 
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -10,6 +11,7 @@ from clientgo.meta.listwatch import ListOptions
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.eventually import eventually
 from clientgo.testing.transport import FakeStream, FakeTransport, frame, refusal, reply
 from generated.clientset import Clientset
 from generated.clientset.fake import FakeClientset
@@ -28,12 +30,15 @@ def clientset_over(transport: FakeTransport, *, max_response_bytes: int = 0) -> 
     return Clientset(RESTClient(Config("http://api", max_response_bytes=max_response_bytes), transport=transport))
 
 
-def names_after_sync(clientset: Clientset, *, watch_list: bool | None = None) -> list[str]:
-    """Return the Foos in the cache of a synced informer."""
+def names_after_sync(
+    clientset: Clientset, *, watch_list: bool | None = None, until: Callable[[], bool] = lambda: True
+) -> list[str]:
+    """Return the Foos in the cache of a synced informer, which runs until then."""
     factory, stop = SharedInformerFactory(clientset, watch_list=watch_list), threading.Event()
     lister = factory.samplecontroller.v1alpha1.foos.lister
     factory.start(stop)
     assert factory.wait_for_cache_sync(stop, timeout=5)
+    eventually(until)
     factory.shutdown(timeout=5)
     return [foo.metadata.name for foo in lister.list()]
 
@@ -42,7 +47,8 @@ def test_list_of_the_newest_state_is_read_from_a_stream() -> None:
     page = encode_value(PAGE)
     body = FakeStream(*(page[at : at + 10] for at in range(0, len(page), 10)), end=True)
     transport = FakeTransport(body, FakeStream())
-    assert names_after_sync(clientset_over(transport)) == ["a"]
+    # The watch is opened after the list is in the cache.
+    assert names_after_sync(clientset_over(transport), until=lambda: len(transport.sent) == 2) == ["a"]
     listed, watched = transport.sent
     assert listed.streamed
     assert listed.target == "/apis/samplecontroller.k8s.io/v1alpha1/foos"  # no version, no pages
