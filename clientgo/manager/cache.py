@@ -179,8 +179,8 @@ class Cache:
 
     def has_synced_in(self, cls: type[Any], namespace: str, *, at_most: int | None = None) -> bool:
         """Return whether `synced_in` returns at once, and has at most so many objects."""
-        cached = self._kind_caches.get(cls)
-        if cached is None or not cached.informer.has_synced:
+        cached = self._synced_now(cls)
+        if cached is None:
             return False
         if at_most is not None and cached.informer.size > at_most:
             return False
@@ -188,10 +188,12 @@ class Cache:
 
     def known(self, obj: T) -> T | None:
         """Return the object of that kind and name if a synced cache has it; start no informer."""
-        cached: KindCache[T] | None = self._kind_caches.get(type(obj))
-        if cached is None or not cached.informer.has_synced:
-            return None
-        return cached.overlay.get_by_key(object_name(obj))
+        cached = self._synced_now(type(obj))
+        return None if cached is None else cached.overlay.get_by_key(object_name(obj))
+
+    def _synced_now(self, cls: type[T]) -> KindCache[T] | None:
+        cached: KindCache[T] | None = self._kind_caches.get(cls)
+        return cached if cached is not None and cached.informer.has_synced else None
 
     def observers(self, resource: GroupVersionResource) -> tuple[KindCache[Any], ...]:
         """Return the caches of a resource that is written: one for each representation of its objects."""

@@ -18,7 +18,7 @@ from clientgo.errors import ConfigError
 from clientgo.log import get_logger
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.eventhandlers import checked_request
-from clientgo.manager.options import SYNC_SECONDS
+from clientgo.manager.options import SYNC_SECONDS, check_least
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.requesters import finished_in_time, limited
 from clientgo.manager.sources import Source, SourceStart
@@ -79,12 +79,6 @@ class ControllerOptions:
         for name, least in minima.items():
             check_least(name, getattr(self, name), least)
         check_list("expected", self.expected)
-
-
-def check_least(name: str, value: float | None, least: int) -> None:
-    """Raise ConfigError if an option is below its minimum; None is allowed."""
-    if value is not None and not value >= least:
-        raise ConfigError(f"{name} must be at least {least}, got {value!r}")
 
 
 def check_list(name: str, value: object) -> None:

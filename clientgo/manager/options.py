@@ -24,6 +24,12 @@ RESYNC_SECONDS = 36_000.0
 """Ten hours (controller-runtime's SyncPeriod): a safety net for lost events; controllers must not rely on it."""
 
 
+def check_least(name: str, value: float | None, least: int) -> None:
+    """Raise ConfigError if an option is below its minimum; None is allowed."""
+    if value is not None and not value >= least:
+        raise ConfigError(f"{name} must be at least {least}, got {value!r}")
+
+
 @dataclass(frozen=True, slots=True)
 class ByObject:
     """Cache options of one kind; omitted ones are those of all kinds.
@@ -165,8 +171,7 @@ class Options(ClusterOptions):
     def __post_init__(self) -> None:
         super(Options, self).__post_init__()  # the plain form needs a class that slots=True has replaced
         # Here, because controllers check only their own number.
-        if self.workers is not None and self.workers < 1:
-            raise ConfigError(f"workers must be at least 1, got {self.workers!r}")
+        check_least("workers", self.workers, 1)
 
     @property
     def grace(self) -> float | None:

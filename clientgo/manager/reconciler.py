@@ -25,9 +25,10 @@ from clientgo.internal.callbacks import describe_error
 from clientgo.internal.keywords import keywords_of
 from clientgo.manager.builder import ControllerBuilder, Host
 from clientgo.manager.client import Client
-from clientgo.manager.controllers import Controller, ControllerOptions, check_least, check_list, check_signature
+from clientgo.manager.controllers import Controller, ControllerOptions, check_list, check_signature
 from clientgo.manager.eventhandlers import ToRequests
 from clientgo.manager.finalizers import Finalizer, check_finalizer
+from clientgo.manager.options import check_least
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.requesters import finished_in_time
 from clientgo.meta.classes.check import check_class
@@ -215,7 +216,7 @@ class Reconciler(Generic[T]):
 def check_reconciler(cls: type[Reconciler[Any]]) -> type[Any]:
     """Return the kind of a reconciler class; raise ConfigError if the class is not usable.
 
-    It is no method, because a subclass may define its own `check`.
+    A function, because a subclass may define a method `check` of its own.
     """
     name, kind, finalizer = cls.__qualname__, cls.declaration.kind, cls.declaration.finalizer
     if kind is None:

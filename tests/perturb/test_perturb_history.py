@@ -1,4 +1,4 @@
-"""What may be left of a history without blame: marks, releases, defaults, records, serial numbers, and revisions."""
+"""Remains of a history that are not blamed: marks, releases, defaults, records, serial numbers, and revisions."""
 
 from dataclasses import replace as with_options
 from typing import Any

@@ -46,7 +46,7 @@ class MetadataChange(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What the change is, for people."""
+        """Description of the change, for people."""
         return f"{' and '.join(self.fields)} {self.key} = {self.value or 'absent'!r}"
 
     def applied(self, content: Object) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from clientgo.perturb.compare import normalized, state_differences
 from clientgo.perturb.kinds.endings import deletions
 from clientgo.perturb.kinds.outside import outside_differences
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Moment, ended_early
-from clientgo.perturb.kinds.remains import removals
+from clientgo.perturb.kinds.remains import is_undone, undone_paths
 from clientgo.perturb.kinds.revisions import is_revision
 from clientgo.perturb.kinds.userobjects import create_all, is_timed, user_objects
 from clientgo.perturb.oracles import ORACLES, Judged
@@ -86,9 +86,8 @@ class Confirmation:
         """Return whether two states outside differ in records that the operator removes when everything is deleted."""
         ends = deletions(judged.reference, user_objects(judged.reference))
         ended = self._remembered("ended outside", [*self.steps, *ends])
-        paths = {*removals(judged.reference), *removals(ended)}
-        differing = outside_differences(before, after, judged.masks)
-        return any(each[0][: len(path)] == path for each in differing for path in paths)
+        undone = undone_paths(judged.reference, ended)
+        return any(is_undone(each, undone) for each in outside_differences(before, after, judged.masks))
 
     def _remembered(self, name: str, steps: Sequence[ScenarioStep]) -> ScenarioRun:
         if name not in self.memo:

@@ -1,4 +1,4 @@
-"""What the cluster derives from an operator's objects: defaults at their creation, and pods by a template's hash."""
+"""Values that the cluster derives from an operator's objects: defaults, and names of pods by a template's hash."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,8 +9,7 @@ import msgspec
 from clientgo.perturb.compare import FieldPath, StateDifference, value_at
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import Object, ObjectRef
-
-HASH_LABEL = "pod-template-hash"
+from clientgo_apiserver.cluster.rollout import HASH_LABEL
 
 
 def is_default(difference: StateDifference, *runs: ScenarioRun) -> bool:

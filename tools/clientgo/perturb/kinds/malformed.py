@@ -10,7 +10,7 @@ from clientgo.perturb.state import ObjectRef
 from clientgo.perturb.steps import ScenarioStep, UserInputs
 
 MALFORMED = "malformed!"
-"""Value of an annotation that is no number, time, name, JSON or truth value."""
+"""Value of an annotation that is not a number, time, name, JSON or truth value."""
 
 
 def derive_malformed(run: ScenarioRun) -> Iterator[tuple[str, ...]]:

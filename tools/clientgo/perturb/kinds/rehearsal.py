@@ -187,7 +187,7 @@ def _by_record(difference: StateDifference) -> Iterator[StateDifference]:
 
 
 def _persists(first: StateDifference, second: StateDifference | None) -> bool:
-    """Return whether a difference is there again, and is no record of what has happened, which grows each time."""
+    """Return whether a difference is there again, and is not a record of what has happened, which grows each time."""
     if second is None:
         return False
     is_other = isinstance(first.actual, MaskedValue) or first.actual != second.actual

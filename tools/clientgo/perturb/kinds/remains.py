@@ -1,6 +1,6 @@
 """Comparison of what variations leave outside of the cluster, where records are undone or last."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from clientgo.perturb.compare import FieldPath, differences, is_absent, text_of
 from clientgo.perturb.kinds.endings import deletions
@@ -19,7 +19,8 @@ def compare_outside(
     """
     if not _have_outside(expected, actual) or not (first := outside_differences(expected, actual, rehearsal.masks)):
         return
-    first = [each for each in first if any(each[0][: len(path)] == path for path in _undone(rehearsal))]
+    undone = _undone(rehearsal)
+    first = [each for each in first if is_undone(each, undone)]
     if not first or (second := again()) is None or not _have_outside(*second):
         return
     later = outside_differences(*second, rehearsal.masks)
@@ -37,11 +38,20 @@ def _undone(rehearsal: Rehearsal) -> set[FieldPath]:
     reference = rehearsal.reference
     steps = [*rehearsal.steps, *deletions(reference, user_objects(reference))]
     ended = rehearsal.remembered(f"ended {len(steps)}", lambda: rehearsal.run(steps))
-    return set(removals(reference)) | (set() if ended_early(ended) else set(removals(ended)))
+    return undone_paths(reference) if ended_early(ended) else undone_paths(reference, ended)
 
 
-def removals(run: ScenarioRun) -> Iterator[FieldPath]:
-    """Yield the paths outside below which the operator has removed a record."""
+def undone_paths(*runs: ScenarioRun) -> set[FieldPath]:
+    """Return the paths outside below which the operator has removed a record in one of the runs."""
+    return {path for run in runs for path in _removals(run)}
+
+
+def is_undone(difference: OutsideDifference, undone: Collection[FieldPath]) -> bool:
+    """Return whether a difference outside is in a record that the operator undoes."""
+    return any(difference[0][: len(path)] == path for path in undone)
+
+
+def _removals(run: ScenarioRun) -> Iterator[FieldPath]:
     for before, after in zip(run.outside, run.outside[1:], strict=False):
         for path, _, value in differences(before, after):
             if is_absent(value):

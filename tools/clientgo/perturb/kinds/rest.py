@@ -92,7 +92,7 @@ def judge_slow_pods(_: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
 
 
 def _withdrawn(run: ScenarioRun) -> Iterator[Violation]:
-    """Yield claims to be ready that the operator takes back, although nobody has changed anything meanwhile."""
+    """Yield claims to be ready that the operator takes back, although nothing else has changed meanwhile."""
     claims: dict[ObjectRef, ObjectChange] = {}
     for change in run.changes:
         before, after = change.old or {}, change.new
