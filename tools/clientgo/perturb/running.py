@@ -25,7 +25,10 @@ SMOKE_LIMIT = 2
 """Plans of each kind in a smoke test."""
 
 PLANS_BETWEEN_COLLECTIONS = 4
-"""Plans after which their garbage is collected, about 10 MB each."""
+"""Plans after which their garbage is collected, about 10 MB each: that of new objects, which costs little."""
+
+PLANS_BETWEEN_FULL_COLLECTIONS = 64
+"""Plans after which all objects are looked at, also those that were in use at the former collections."""
 
 Progress = Callable[[PlanResult, int, int, float], object]
 """Called after each plan with its result, the number of plans that have run, that of all, and the seconds left."""
@@ -131,10 +134,11 @@ def _run_scenario(scenario: Scenario, selection: PlanSelection, progress: Progre
 def _run_here(engine: Engine, plans: Iterable[Plan], _: int, deadline: float | None) -> Iterator[PlanResult]:
     for number, plan in enumerate(plans, 1):
         if number % PLANS_BETWEEN_COLLECTIONS == 0:
-            gc.collect()
+            gc.collect(2 if number % PLANS_BETWEEN_FULL_COLLECTIONS == 0 else 1)
         if plan != REFERENCE and deadline is not None and SYSTEM_CLOCK.now() >= deadline:
             return
-        yield engine.result(plan)
+        result = engine.result(plan)
+        yield result if plan == REFERENCE or not result.passed else _without_run(result)
 
 
 def _run_in_processes(
@@ -192,12 +196,13 @@ def _exit(*_: object) -> None:
     sys.exit(1)
 
 
+def _without_run(result: PlanResult) -> PlanResult:
+    return replace(result, run=ScenarioRun(result.run.steps))
+
+
 def _portable(result: PlanResult) -> PlanResult:
-    """Return a result without what a process cannot send, or need not if the plan passed."""
-    run = result.run
-    if result.passed:
-        return replace(result, run=ScenarioRun(run.steps))
-    return replace(result, run=replace(run, frames=[], outside=[]))
+    """Return a result without what a process cannot send."""
+    return replace(result, run=replace(result.run, frames=[], outside=[]))
 
 
 @contextmanager
