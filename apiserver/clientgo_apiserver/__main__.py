@@ -82,11 +82,17 @@ def main(
             out.flush()
             stop.wait()
     except (ApiFailure, ConfigError, DataUnusable, OSError) as error:
-        in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-        reason = f"port {options.port} of {options.host} is in use" if in_use else str(error)
-        err.write(f"cannot start the API server: {reason}\n")
+        err.write(f"cannot start the API server: {_reason(error, options)}\n")
         return 1
     return 0
+
+
+def _reason(error: Exception, options: ProgramFlags) -> str:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        return f"port {options.port} of {options.host} is in use"
+    if isinstance(error, OSError) and error.filename:
+        return f"cannot open {error.filename}: {error.strerror}"
+    return str(error)
 
 
 @contextmanager

@@ -129,6 +129,13 @@ def test_port_in_use_is_reported_in_one_line() -> None:
             assert process.end(seconds=10)[0] == 1
 
 
+@pytest.mark.parametrize("option", ["--audit-log", "--kubeconfig-out"])
+def test_folder_in_place_of_a_file_is_reported_in_one_line(tmp_path: Path, option: str) -> None:
+    with server(option, str(tmp_path)) as (process, line):
+        assert line == f"cannot start the API server: cannot open {tmp_path}: Is a directory\n"
+        assert process.end(seconds=10)[0] == 1
+
+
 def test_invalid_port_is_reported_without_traceback() -> None:
     done = subprocess.run([*COMMAND, "--port", "99999"], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2
