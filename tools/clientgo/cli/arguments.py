@@ -1,8 +1,11 @@
 """Command-line parser of `clientgo`."""
 
 import argparse
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
@@ -14,8 +17,8 @@ from clientgo.errors import ClientGoError
 from clientgo.program.flags import parse_bool
 from clientgo.version import VERSION
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells report it."""
+SIGNALLED = 128
+"""Exit code after a signal, to which its number is added, as shells report it."""
 
 _RUN_FLAGS = ("--reload", "--help", "-h")
 
@@ -29,17 +32,38 @@ class Parser(argparse.ArgumentParser):
 
 
 def exit_code_of(prog: str, run: Callable[[], int]) -> int:
-    """Run a command and return its exit code; report an error in one line."""
+    """Run a command and return its exit code; report an error in one line.
+
+    SIGTERM and SIGHUP end it as Ctrl-C does, with all that it has started, unless it handles them itself.
+    """
     try:
-        return run()
+        with _exit_on_signals():
+            return run()
     except ClientGoError as error:
         message = str(error)
     except OSError as error:
         message = f"{error.filename}: {reason_of(error)}" if error.filename else str(error)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return SIGNALLED + signal.SIGINT
     print(f"{prog}: {message}", file=sys.stderr)  # noqa: T201  # the command's answer
     return 1
+
+
+@contextmanager
+def _exit_on_signals() -> Iterator[None]:
+    numbers = (signal.SIGTERM, signal.SIGHUP) if threading.current_thread() is threading.main_thread() else ()
+    defaults = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in defaults:
+        signal.signal(number, _exit)
+    try:
+        yield
+    finally:
+        for number in defaults:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _exit(number: int, _: object) -> NoReturn:
+    sys.exit(SIGNALLED + number)
 
 
 def several(text: str) -> list[str]:
