@@ -11,7 +11,7 @@ import json
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -43,6 +43,10 @@ _MASKED = "(masked)"
 
 Differs = Callable[[Any, Any], bool]
 """Comparison of an expected and an actual value that is not a dict or a list."""
+
+
+PathMasks = Mapping[int, list[tuple[FieldPath, bool]]]
+"""Masked paths of a resource by length, and whether the user ignores them."""
 
 
 class MaskedValue(str):
@@ -83,6 +87,8 @@ class Masks:
         self.ignored = frozenset(self.fields)
         texts = (text.partition(":") for text in any_order)
         self.any_order = frozenset((resource, _keys(path)) for resource, _, path in texts)
+        self._paths: tuple[int, Mapping[str, PathMasks]] = (0, {})
+        """Number of fields for which the paths were last collected, which only grows, and these."""
 
     def __repr__(self) -> str:
         return f"<Masks {len(self.fields)} fields, {len(self.names)} names>"
@@ -91,6 +97,16 @@ class Masks:
     def version(self) -> tuple["Masks", int, int]:
         """Key of what is masked now."""
         return self, len(self.fields), len(self.names)
+
+    def paths(self) -> Mapping[str, PathMasks]:
+        """Return the masked paths by resource."""
+        if self._paths[0] != len(self.fields):
+            paths: dict[str, dict[int, list[tuple[FieldPath, bool]]]] = {}
+            for resource, path in self.fields:
+                of_length = paths.setdefault(resource, {}).setdefault(len(path), [])
+                of_length.append((path, (resource, path) in self.ignored))
+            self._paths = len(self.fields), paths
+        return self._paths[1]
 
     def ignores(self, resource: str, path: FieldPath) -> bool:
         """Return whether a path, or one above it, does not count."""
@@ -258,32 +274,30 @@ class StateDifference(NamedTuple):
 
 
 def state_differences(
-    expected: Mapping[ObjectRef, Any], actual: Mapping[ObjectRef, Any], differs: Differs = operator.ne
+    expected: Mapping[ObjectRef, Any],
+    actual: Mapping[ObjectRef, Any],
+    differs: Differs = operator.ne,
+    masked: Container[str] = frozenset(),
 ) -> Iterator[StateDifference]:
-    """Yield the differences of two normalized states, by object."""
+    """Yield the differences of two normalized states, by object.
+
+    Values of equal objects are compared only for resources in `masked`, whose masked values `differs` tells apart.
+    """
     for ref in sorted(expected.keys() | actual.keys()):
         if ref not in actual or ref not in expected:
             yield StateDifference(ref, (), expected.get(ref, _ABSENT), actual.get(ref, _ABSENT))
-            continue
-        for path, before, after in differences(expected[ref], actual[ref], differs=differs):
-            yield StateDifference(ref, path, before, after)
-
-
-PathMasks = Mapping[int, list[tuple[FieldPath, bool]]]
-"""Masked paths of a resource by length, and whether the user ignores them."""
+        elif expected[ref] != actual[ref] or ref.resource in masked:
+            for path, before, after in differences(expected[ref], actual[ref], differs=differs):
+                yield StateDifference(ref, path, before, after)
 
 
 def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: Masks) -> Any:
-    paths: dict[int, list[tuple[FieldPath, bool]]] = {}
-    for masked, path in masks.fields:
-        if masked == resource:
-            paths.setdefault(len(path), []).append((path, (masked, path) in masks.ignored))
     generation = obj["metadata"].get("generation")
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
     obj = _unplaced(resource, obj)
     if "deletionTimestamp" in metadata:
         metadata["deletionTimestamp"] = "(set)"
-    normal = _normal({**obj, "metadata": metadata}, (), texts, paths, generation)
+    normal = _normal({**obj, "metadata": metadata}, (), texts, masks.paths().get(resource, {}), generation)
     if isinstance(normal, dict) and isinstance(normal["metadata"], dict):
         for name in ("labels", "annotations"):
             if normal["metadata"].get(name) == {}:

@@ -68,12 +68,14 @@ class Oracle:
 
 def _final_state(judged: Judged) -> Iterator[Violation]:
     run, reference = judged.run, judged.reference
-    differs = differs_or_is_older if judged.is_prompt else operator.ne
+    differs, masked = (differs_or_is_older, judged.masks.paths()) if judged.is_prompt else (operator.ne, {})
     for number, (expected, actual) in enumerate(zip(reference.states, run.states, strict=False)):
         if number in run.blind:
             continue
         pair = normalized(expected, judged.masks), normalized(actual, judged.masks)
-        differing = [each for each in state_differences(*pair, differs) if not (judged.is_blind and is_count(each))]
+        differing = [
+            each for each in state_differences(*pair, differs, masked) if not (judged.is_blind and is_count(each))
+        ]
         lines = (
             []
             if is_order_of_service(differing, run, reference, number)

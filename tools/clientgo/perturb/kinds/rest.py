@@ -48,7 +48,7 @@ def judge_restart(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
 def _chosen_anew(run: ScenarioRun, rehearsal: Rehearsal) -> Iterator[Violation]:
     """Yield a random value, such as a password, that is another one after the last step; records may be."""
     before, after = (normalized(state, rehearsal.masks) for state in run.states[-2:])
-    for each in state_differences(before, after, _is_chosen_anew):
+    for each in state_differences(before, after, _is_chosen_anew, rehearsal.masks.paths()):
         if each.path and not is_record(each.path):
             yield Violation(
                 "final-state", f"a restart at rest changes a random value: {each.ref} {'.'.join(each.path)}"

@@ -9,6 +9,7 @@ it sleeps: soon for an idle worker of an executor.
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
@@ -59,7 +60,7 @@ class OperatorThreads:
         looks: dict[int, _Looks] = {}
         pause = FIRST_PAUSE
         expect_move()
-        while self._active():
+        while any(True for _ in self._active()):
             if has_moved(pause):
                 continue
             stuck = [self._is_stuck(ident, frame, looks) for ident, frame in self._active()]
@@ -96,9 +97,10 @@ class OperatorThreads:
                 frames.pop(ident, None)
         return list(frames.items())
 
-    def _active(self) -> list[tuple[int, FrameType]]:
-        frames = self._frames()
-        return [(ident, frame) for ident, frame in frames if not _waits(ident, frame) and not _is_sender(frame)]
+    def _active(self) -> Iterator[tuple[int, FrameType]]:
+        for ident, frame in self._frames():
+            if not _waits(ident, frame) and not _is_sender(frame):
+                yield ident, frame
 
     def _is_stuck(self, ident: int, frame: FrameType, looks: dict[int, "_Looks"]) -> bool:
         if is_condition(frame):
