@@ -137,8 +137,7 @@ def _run_here(engine: Engine, plans: Iterable[Plan], _: int, deadline: float | N
             gc.collect(2 if number % PLANS_BETWEEN_FULL_COLLECTIONS == 0 else 1)
         if plan != REFERENCE and deadline is not None and SYSTEM_CLOCK.now() >= deadline:
             return
-        result = engine.result(plan)
-        yield result if plan == REFERENCE or not result.passed else _without_run(result)
+        yield engine.result(plan)
 
 
 def _run_in_processes(
@@ -196,13 +195,12 @@ def _exit(*_: object) -> None:
     sys.exit(1)
 
 
-def _without_run(result: PlanResult) -> PlanResult:
-    return replace(result, run=ScenarioRun(result.run.steps))
-
-
 def _portable(result: PlanResult) -> PlanResult:
-    """Return a result without what a process cannot send."""
-    return replace(result, run=replace(result.run, frames=[], outside=[]))
+    """Return a result without what a process cannot send, or need not if the plan passed."""
+    run = result.run
+    if result.passed:
+        return replace(result, run=ScenarioRun(run.steps))
+    return replace(result, run=replace(run, frames=[], outside=[]))
 
 
 @contextmanager
