@@ -8,7 +8,7 @@ import pytest
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import ControllerBuilder, Reconciler
 from clientgo.meta import ObjectMeta, is_controlled_by, meta_for, object_name, replace
-from clientgo.perturb import PlanSelection, ScenarioRun, create, perturb, run_scenario
+from clientgo.perturb import PlanSelection, ScenarioRun, create, delete, perturb, run_scenario
 from clientgo.perturb.compare import Masks, normalized, state_differences
 from clientgo.perturb.kinds.order import is_order_of_service
 from clientgo.perturb.oracles import ORACLES, Judged
@@ -165,3 +165,21 @@ def test_serial_numbers_may_have_gaps(numbers: tuple[int, int], following: str, 
     )  # fmt: skip
     differences = list(state_differences(normalized(before, Masks()), normalized(after, Masks())))
     assert is_order_of_service(differences, run, reference, 0) is expected
+
+
+class CountsLive(Reconciler[Greeting], name="counts-live"):
+    """Writes the number of ConfigMaps, which it asks the server for, to the status."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        builder.watches(ConfigMap, lambda _: [object_name(each) for each in self.client.list(Greeting)])
+
+    def reconcile(self, greeting: Greeting) -> None:
+        configs = [each for each in self.client.api_reader.list(ConfigMap) if each.metadata.namespace == "default"]
+        if greeting.status.text != (count := str(len(configs))):
+            self.client.update_status(replace(greeting, status=replace(greeting.status, text=count)))
+
+
+def test_object_is_seen_in_a_later_step_if_other_events_of_its_kind_were() -> None:
+    first, second = (ConfigMap(metadata=ObjectMeta(name=name, namespace="default")) for name in ("a", "b"))
+    steps = [create(greeting()), create(first), create(second), delete(first)]
+    perturb(CountsLive, steps, plans=["reference", "unobserved:configmaps:default/a:1"]).check()

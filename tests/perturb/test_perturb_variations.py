@@ -65,6 +65,7 @@ FOUND = [
     ("ends-as-created", "transition", "tasks.bench.example.com:default/a:size#1", "transition"),
     ("stays-quiet", "interrupted", "3", "left-behind"),
     ("error-swallowed", "outage", "1", "final-state"),
+    ("stays-paused-and-resumed", "metadata", f"grants.bench.example.com:default/a:metadata.{PAUSED}#1", "transition"),
 ]
 
 
@@ -96,6 +97,32 @@ def test_effects_that_are_not_undone_are_no_difference(name: str) -> None:
     ids=["job", "eviction", "port", "deleted", "volumes-at-start", "volumes"],
 )
 def test_effect_of_a_state_that_was_not_seen_or_of_another_order_is_no_difference(name: str, plan: str) -> None:
+    case = BY_NAME[name]
+    run_scenario(case.scenario(case.correct), PlanSelection(plans=[plan])).check()
+
+
+RIGHT = {
+    "history-unseen": ("history-by-memory", "late:sites.bench.example.com:2:step"),
+    "history": ("history-by-memory", "transition:sites.bench.example.com:default/a:spec@1:end"),
+    "attempts": ("counts-first", "each-409"),
+    "conditions": ("accepts-alone", "error-409:1"),
+    "finished": ("runs-without-key", "transition:tasks.bench.example.com:default/a:size#1"),
+    "bill-unseen": ("bills-once", "late:grants.bench.example.com:2:step"),
+    "by-the-clock": ("alternates-by-count", "crash-before:1"),
+    "autoscaler": ("autoscaler-later", "transition:sites.bench.example.com:default/a:replicas#1"),
+    "addresses": ("addresses-once", "dependency:pods:default/one:late"),
+    "former-names-unseen": ("request-stays", "late:configmaps:2:step"),
+    "not-found": ("secret-first", "transition:buckets.bench.example.com:default/a:secretName#1"),
+    "kept-choice": ("elects-once", "dependency:pods:default/one:late"),
+    "names-by-generation": ("former-in-status", "transition:sites.bench.example.com:default/a:image#1"),
+    "cannot-go-back": ("hides-larger-size", "transition:buckets.bench.example.com:default/a:size#1"),
+    "templates-unseen": ("rolls-by-name", "late:configmaps:1:step"),
+}
+"""Bench cases and plans in which the state of the twin is another one, and right."""
+
+
+@pytest.mark.parametrize(("name", "plan"), RIGHT.values(), ids=RIGHT)
+def test_another_state_that_is_right_is_no_difference(name: str, plan: str) -> None:
     case = BY_NAME[name]
     run_scenario(case.scenario(case.correct), PlanSelection(plans=[plan])).check()
 

@@ -26,6 +26,8 @@ from tests.perturb.bench import (
     inputs,
     lifecycles,
     pools,
+    records,
+    references,
     settled,
     sites,
     tasks,
@@ -94,6 +96,11 @@ def spec(**fields: Any) -> dict[str, Any]:
     return {"spec": fields}
 
 
+def paused(value: str | None) -> dict[str, Any]:
+    """Return a merge patch of the annotation that pauses a grant."""
+    return {"metadata": {"annotations": {lifecycles.PAUSED: value}}}
+
+
 SITE = Site(meta(), SiteSpec("v1", replicas=2, content={"title": "A"}))
 HOSTS = Site(meta(), SiteSpec("v1", hosts=("a.example", "b.example")))
 WITH_SETTINGS = Site(meta(), SiteSpec("v1", settings="settings"))
@@ -117,6 +124,7 @@ EXPIRING = [
 ]
 APP = replace(workloads.deployment(Site(meta("app"), SiteSpec("v1")), 2), metadata=meta("app"))
 TEAM = Namespace(metadata=ObjectMeta(name="team"))
+PODS = [Pod(metadata=meta(name), spec=replace(POD.spec, node_name=None)) for name in ("one", "two")]
 OTHER_BUCKET = Bucket(meta("b"), BucketSpec())
 
 
@@ -306,4 +314,36 @@ CASES = (
     Case("keeps-all", settled.KeepsAll, settled.LastTwo, [create(SITE), change(SITE, spec(image="v2"))]),
     Case("ends-as-created", settled.EndsAsCreated, settled.Ends, [create(TASK)]),
     Case("stays-quiet", settled.StaysQuiet, settled.Quiesces, [create(APP, BUCKET)]),
+    Case(
+        "history-by-memory", records.HistoryByMemory, records.KeepsHistory,
+        [create(SITE), change(SITE, spec(image="v2")), change(SITE, spec(image="v3"))],
+    ),
+    Case("counts-first", records.CountsFirst, records.CountsAttempts, [create(BUCKET)]),
+    Case("accepts-alone", records.AcceptsAlone, records.Accepts, [create(GRANT)], beside=(records.Programs,)),
+    Case("runs-without-key", records.RunsWithoutKey, records.RunsOnce, [create(TASK)]),
+    Case(
+        "bills-once", records.BillsOnce, records.Bills, [create(GRANT), change(GRANT, spec(user="bob")), delete(GRANT)],
+    ),
+    Case("alternates-by-count", records.AlternatesByCount, records.Alternates, [create(BUCKET)]),
+    Case("autoscaler-later", settled.FightsAutoscaler, references.KeepsScale, [create(SITE)]),
+    Case("addresses-once", references.AddressesOnce, references.Addresses, [create(GRANT), create(*PODS)]),
+    Case(
+        "request-stays", references.RequestStays, references.Requests,
+        [create(POOL), change(POOL, spec(session="second")), change(POOL, spec(session="third"))],
+    ),
+    Case(
+        "secret-first", references.SecretFirst, references.NeedsSecret,
+        [create(SECRET), create(BUCKET), delete(BUCKET), delete(SECRET)],
+    ),
+    Case("rolls-by-name", references.RollsByName, references.RollsByHash, [create(SETTINGS), create(WITH_SETTINGS)]),
+    Case("hides-larger-size", records.HidesLargerSize, records.GrowsOnly, [create(BUCKET)]),
+    Case("elects-once", references.ElectsOnce, references.Elects, [create(GRANT), create(PODS[0]), create(PODS[1])]),
+    Case(
+        "former-in-status", references.FormerInStatus, references.Generations,
+        [create(Site(meta(), SiteSpec("v1"))), change(SITE, spec(image="v2"))],
+    ),
+    Case(
+        "stays-paused-and-resumed", lifecycles.StaysPaused, lifecycles.Pausable,
+        [create(GRANT), change(GRANT, paused("true")), change(GRANT, paused(None))],
+    ),
 )  # fmt: skip

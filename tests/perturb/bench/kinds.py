@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, TypeVar
 
 from clientgo.clock import Clock
@@ -27,6 +28,14 @@ T = TypeVar("T", bound=ApiObject)
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """Entry of a history."""
+
+    value: str
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """Observed state, shared by all kinds."""
 
@@ -35,6 +44,8 @@ class Status:
     done: Int32 | None = None
     observed_generation: int | None = None
     conditions: tuple[Condition, ...] = ()
+    history: tuple[Entry, ...] = ()
+    attempts: Int32 | None = None
 
 
 @dataclass(frozen=True, slots=True)

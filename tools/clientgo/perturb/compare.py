@@ -30,6 +30,10 @@ _DERIVED = {
 """Label and value of objects that the cluster keeps of Services and pods, in the order of the pods' random names."""
 UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _UUID_LENGTH = 36
+_ADDRESSES = {"pods": ("status", "podIP"), "services": ("spec", "clusterIP")}
+"""Fields with the address that the server has chosen."""
+_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_DOTS = 3
 _ABSENT = object()
 OUTSIDE = "outside"
 """Resource that stands for the state outside the cluster in the masks of the user."""
@@ -209,6 +213,9 @@ def _renamed(state: ClusterState, masks: Masks) -> tuple[dict[ObjectRef, ObjectR
     texts = {ref.name: renamed.name for ref, renamed in names.items()}
     for ref, obj in state.items():
         texts[obj["metadata"]["uid"]] = f"(uid of {names.get(ref, ref)})"
+        address = value_at(obj, _ADDRESSES.get(ref.resource, ("metadata", "")))
+        if address and _ADDRESS.fullmatch(address):
+            texts[address] = f"(address of {names.get(ref, ref)})"
     return names, texts
 
 
@@ -332,10 +339,14 @@ def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: PathMa
                 result[key] = _normal(member, (*path, key), texts, masks, generation)
         return result
     if isinstance(value, list):
-        return [_normal(item, (*path, str(n)), texts, masks, generation) for n, item in enumerate(value)]
+        items = [_normal(item, (*path, str(n)), texts, masks, generation) for n, item in enumerate(value)]
+        # several writers add their conditions in any order
+        return sorted(items, key=lambda each: str(value_at(each, ("type",)))) if path[-1:] == ("conditions",) else items
     if isinstance(value, str):
         if value in texts:
             return texts[value]
+        if value.count(".") >= _DOTS:
+            value = _ADDRESS.sub(lambda match: texts.get(match[0], match[0]), value)
         return UUID.sub(lambda match: texts.get(match[0], "(uid)"), value) if len(value) >= _UUID_LENGTH else value
     return value
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from clientgo.perturb.compare import (
     Masks,
+    StateDifference,
     differences,
     differs_or_is_older,
     normalized,
@@ -21,13 +22,23 @@ from clientgo.perturb.compare import (
     state_differences,
     text_of,
 )
+from clientgo.perturb.kinds.derived import HISTORY
 from clientgo.perturb.kinds.lasting import leftovers
-from clientgo.perturb.kinds.order import is_count, is_order_of_service
+from clientgo.perturb.kinds.order import counts_attempts, is_count, is_logged, is_order_of_service
 from clientgo.perturb.kinds.outside import outside_differences
 from clientgo.perturb.kinds.refusals import claims_ready, is_reported
 from clientgo.perturb.kinds.rehearsal import Moment
 from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
-from clientgo.perturb.state import SOON, ClusterState, Object, ObjectChange, ObjectRef, is_deleting, owner_uids
+from clientgo.perturb.state import (
+    SOON,
+    ClusterState,
+    Object,
+    ObjectChange,
+    ObjectRef,
+    is_deleting,
+    most_objects,
+    owner_uids,
+)
 
 RUNNING = ("jobs.batch", "pods")
 """Resources whose objects do work once."""
@@ -74,7 +85,9 @@ def _final_state(judged: Judged) -> Iterator[Violation]:
             continue
         pair = normalized(expected, judged.masks), normalized(actual, judged.masks)
         differing = [
-            each for each in state_differences(*pair, differs, masked) if not (judged.is_blind and is_count(each))
+            each
+            for each in state_differences(*pair, differs, masked)
+            if not counts_attempts(each) and not (judged.is_blind and _is_unseen(each, *pair))
         ]
         lines = (
             []
@@ -85,6 +98,12 @@ def _final_state(judged: Judged) -> Iterator[Violation]:
             text = f"after step {number + 1} ({run.steps[number]}) the state differs: {lines[0].strip()}"
             yield Violation("final-state", text, tuple(lines[:MAX_LINES]), number)
             return
+
+
+def _is_unseen(difference: StateDifference, *states: Mapping[ObjectRef, Any]) -> bool:
+    """Return whether a difference tells only which states a blind operator has seen."""
+    is_history = difference.ref.resource in HISTORY
+    return is_history or is_count(difference) or is_logged(difference, *states, is_blind=True)
 
 
 def _outside(judged: Judged) -> Iterator[Violation]:
@@ -151,7 +170,7 @@ def _deletions_of_wanted(run: ScenarioRun, judged: Judged) -> Iterator[ObjectCha
             before = ClusterState({**objects, ref: old})
             if ref in states[change.step] and _wanted(states[change.step], ref, judged) == _wanted(before, ref, judged):
                 yield change
-        _apply(change, objects)
+        change.apply(objects)
 
 
 def _wanted(state: ClusterState, ref: ObjectRef, judged: Judged) -> Object:
@@ -164,31 +183,25 @@ def _wanted(state: ClusterState, ref: ObjectRef, judged: Judged) -> Object:
 
 
 def _too_many(judged: Judged) -> Iterator[Violation]:
-    most = {**_maxima(judged.reference), **judged.allowed}
-    for resource, count in _maxima(judged.run).items():
+    most, unseen = {**most_objects(judged.reference.changes), **judged.allowed}, [*_unseen(judged)]
+    for resource, count in most_objects(judged.run.changes, unseen).items():
         if count > most.get(resource, 0):
             text = f"{count} objects of {resource} exist at a time, the reference has at most {most.get(resource, 0)}"
             yield Violation("too-many", text)
 
 
-def _maxima(run: ScenarioRun) -> dict[str, int]:
-    """Return the largest number of objects by resource, without those that are being deleted or whose owner is gone."""
-    most: Counter[str] = Counter()
-    objects: dict[ObjectRef, Object] = {}
-    uids: set[str] = set()
-    for change in run.changes:
-        _apply(change, objects)
-        if change.kind != "MODIFIED":
-            uids = {obj["metadata"]["uid"] for obj in objects.values() if not is_deleting(obj)}
-            counts = Counter(ref.resource for ref, obj in objects.items() if _counts(obj, uids))
-            for resource, count in counts.items():
-                most[resource] = max(most[resource], count)
-    return dict(most)
+def _unseen(judged: Judged) -> Iterator[set[ObjectRef]]:
+    """Yield by step the objects that are too many because the operator is blind.
 
-
-def _counts(obj: Object, uids: set[str]) -> bool:
-    owners = owner_uids(obj)
-    return not is_deleting(obj) and (not owners or any(uid in uids for uid in owners))
+    It cannot delete those of earlier steps that the reference has deleted, unless their names are random: duplicates.
+    The cluster replaces the pods of a template that an old state led to.
+    """
+    by_server = {each.ref for each in judged.run.changes if each.kind == "ADDED" and each.actor == "server"}
+    former: dict[ObjectRef, Object] = {}
+    for state in judged.reference.states if judged.is_blind else ():
+        gone = former.keys() - state.keys()
+        yield by_server | {ref for ref in gone if not former[ref]["metadata"].get("generateName")}
+        former.update(state)
 
 
 def _repeated(judged: Judged) -> Iterator[Violation]:
@@ -268,7 +281,7 @@ def _truthful(judged: Judged) -> Iterator[Violation]:
         return
     objects: dict[ObjectRef, Object] = {}
     for number, change in enumerate(run.changes):
-        _apply(change, objects)
+        change.apply(objects)
         owner = objects.get(change.ref)
         if owner and change.actor == "operator" and change.step >= 0 and _claims(change, strict=judged.is_blind):
             reached = _soon_after(islice(run.changes, number + 1, None), change, objects)
@@ -278,20 +291,13 @@ def _truthful(judged: Judged) -> Iterator[Violation]:
                 return
 
 
-def _apply(change: ObjectChange, objects: dict[ObjectRef, Object]) -> None:
-    if change.new is None or change.kind == "DELETED":
-        objects.pop(change.ref, None)
-    else:
-        objects[change.ref] = change.new
-
-
 def _soon_after(
     changes: Iterable[ObjectChange], claim: ObjectChange, objects: Mapping[ObjectRef, Object]
 ) -> ClusterState:
     """Return the objects at the end of a step, without what happens only as time passes, such as by a schedule."""
     reached = dict(objects)
     for change in takewhile(lambda later: later.step == claim.step and later.at <= claim.at + SOON, changes):
-        _apply(change, reached)
+        change.apply(reached)
     return ClusterState(reached)
 
 

@@ -1,6 +1,7 @@
 """States of a cluster during a run: objects by resource, namespace and name, and the changes between them."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 Object = dict[str, Any]
@@ -32,6 +33,13 @@ class ObjectChange(NamedTuple):
     actor: str
     step: int
     at: float = 0.0
+
+    def apply(self, objects: dict[ObjectRef, Object]) -> None:
+        """Carry the change out in a dict of objects."""
+        if self.new is None or self.kind == "DELETED":
+            objects.pop(self.ref, None)
+        else:
+            objects[self.ref] = self.new
 
 
 class ClusterState(Mapping[ObjectRef, Object]):
@@ -77,3 +85,25 @@ def is_deleting(obj: Object) -> bool:
 def owner_uids(obj: Object) -> list[str]:
     """Return the uids of the object's owners."""
     return [owner["uid"] for owner in obj["metadata"].get("ownerReferences") or ()]
+
+
+def most_objects(changes: Iterable[ObjectChange], ignored: Sequence[Container[ObjectRef]] = ()) -> dict[str, int]:
+    """Return the largest number of objects at a time by resource.
+
+    Those that are being deleted or whose owner is gone do not count, nor do those that are `ignored` in a step.
+    """
+    most: dict[str, int] = {}
+    objects: dict[ObjectRef, Object] = {}
+    for change in changes:
+        change.apply(objects)
+        if change.kind != "MODIFIED":
+            uids = {obj["metadata"]["uid"] for obj in objects.values() if not is_deleting(obj)}
+            passed = ignored[change.step] if 0 <= change.step < len(ignored) else ()
+            counts = Counter(ref.resource for ref, obj in objects.items() if ref not in passed and _counts(obj, uids))
+            most = {resource: max(most.get(resource, 0), counts[resource]) for resource in {**most, **counts}}
+    return most
+
+
+def _counts(obj: Object, uids: set[str]) -> bool:
+    owners = owner_uids(obj)
+    return not is_deleting(obj) and (not owners or any(uid in uids for uid in owners))

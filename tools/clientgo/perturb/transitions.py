@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from clientgo.perturb.compare import StateDifference, normalized
 from clientgo.perturb.kinds.deadlines import compare_deadlines
-from clientgo.perturb.kinds.refusals import is_declined, refuses
+from clientgo.perturb.kinds.refusals import is_declined, is_finished, refuses
 from clientgo.perturb.kinds.rehearsal import (
     Moment,
     Rehearsal,
@@ -86,7 +86,7 @@ def judge_transition(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdic
     if created is None or ended_early(created):
         return run, [*change.judge_back(run)]
     moments = change.before, Moment(created, -1), Moment(run, -2)
-    return run, [] if change.is_declined(moments) else [*change.judge_forth(moments), *change.judge_back(run)]
+    return run, [*(() if change.is_declined(moments) else change.judge_forth(moments)), *change.judge_back(run)]
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,11 @@ class _Change:
         return _back_again(self.rehearsal, self.prefix, self.forth, self.back)
 
     def is_declined(self, moments: tuple[Moment, Moment, Moment]) -> bool:
-        """Return whether the operator reports that it does not carry the change out."""
-        ref, rehearsal = self.target.ref, self.rehearsal
+        """Return whether the operator reports that it does not carry the change out, or has finished its work."""
+        ref, rehearsal, after = self.target.ref, self.rehearsal, moments[2]
+        is_idle = all(write.step != len(after.run.steps) + after.number for write in after.run.writes)
+        if is_idle and is_finished(self.before.state.get(ref, {})):
+            return True
         is_named = _is_scalar(self.target.user_object.content["spec"], self.alternative.spec)
         return (is_named and holds_on(*moments, ref, rehearsal.masks)) or _is_declined(*moments, ref, rehearsal)
 
@@ -190,6 +193,8 @@ class _Change:
     def judge_back(self, run: ScenarioRun) -> Iterator[Violation]:
         """Compare the state after the change is undone with that before."""
         text = f"after {self.alternative.text} and back the state is not as before"
+        if _is_declined(Moment(run, -2), self.before, Moment(run, -1), self.target.ref, self.rehearsal):
+            return
         leftovers = {each.ref for each in self._usual if each.is_extra}  # which need not stay
 
         def dismisses(each: StateDifference) -> bool:
@@ -200,11 +205,10 @@ class _Change:
         yield from compare_outside(text, self.before, after, self._back_again, self.rehearsal)
 
 
-def _is_declined(before: Moment, created: Moment, after: Moment, owner: ObjectRef, rehearsal: Rehearsal) -> bool:
+def _is_declined(before: Moment, expected: Moment, after: Moment, owner: ObjectRef, rehearsal: Rehearsal) -> bool:
     """Return whether the operator leaves all as it was and reports that the change is impossible."""
-    states = after.state, before.state, created.state
-    statuses = [normalized(state, rehearsal.masks).get(owner, {}) for state in states]
-    return is_declined(rehearsal.differences(created, after), before.state, *statuses)
+    statuses = [normalized(moment.state, rehearsal.masks).get(owner, {}) for moment in (after, before)]
+    return is_declined(rehearsal.differences(expected, after), before.state, *statuses)
 
 
 def _usual(rehearsal: Rehearsal) -> list[StateDifference]:

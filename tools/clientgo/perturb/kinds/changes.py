@@ -5,19 +5,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from clientgo.perturb.compare import StateDifference, normalized_object
+from clientgo.perturb.kinds.order import is_record
 from clientgo.perturb.kinds.rehearsal import (
     Moment,
     Rehearsal,
     Verdict,
     ended_early,
     is_left_alone,
-    is_record,
     not_applicable,
     refused,
     short_name,
 )
 from clientgo.perturb.kinds.remains import compare_outside
-from clientgo.perturb.kinds.userobjects import UserObject, is_released, merge, schemas, set_spec, user_objects
+from clientgo.perturb.kinds.userobjects import (
+    UserObject,
+    create_all,
+    is_released,
+    is_timed,
+    merge,
+    schemas,
+    set_spec,
+    user_objects,
+)
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectRef
 from clientgo.perturb.steps import ScenarioStep, UserInputs
@@ -80,9 +89,16 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     if ended_early(run) or run.bugs or refused(run, len(run.states) - 1):
         return not_applicable(run)  # the operator does not understand the value
 
+    has_changes = _has_metadata_changes(rehearsal.reference, user_object)
+    if has_changes and is_timed(rehearsal.reference):
+        return run, []
+
     def fresh(*more: ScenarioStep) -> ScenarioRun:
-        inputs = UserInputs({ref: {"metadata": {**content["metadata"], **metadata}}})
-        return rehearsal.run([*rehearsal.steps, *more], inputs)
+        changed = {"metadata": {**content["metadata"], **metadata}}
+        if not has_changes:
+            return rehearsal.run([*rehearsal.steps, *more], UserInputs({ref: changed}))
+        objects = {each.ref: each.content for each in user_objects(rehearsal.reference).values()}
+        return rehearsal.run([*create_all({**objects, ref: {**content, **changed}}), *more])
 
     created = fresh()
     if ended_early(created) or created.bugs:
@@ -148,16 +164,23 @@ def _undone(content: Object, change: MetadataChange) -> Object:
 
 
 def _watched(run: ScenarioRun) -> Iterator[UserObject]:
-    """Yield the objects that exist at the end, which the operator reads, and whose metadata no step changes."""
+    """Yield the objects that exist at the end, which the operator reads, and whose metadata are as created."""
     for user_object in user_objects(run).values():
-        if user_object.ref.resource in run.read and not _has_metadata_changes(run, user_object):
+        before, after = (user_object.creation.new or {}).get("metadata", {}), user_object.content["metadata"]
+        is_same = all((before.get(name) or {}) == (after.get(name) or {}) for name in ("labels", "annotations"))
+        if user_object.ref.resource in run.read and is_same:
             yield user_object
 
 
 def _has_metadata_changes(run: ScenarioRun, user_object: UserObject) -> bool:
-    before = (user_object.creation.new or {}).get("metadata", {})
-    after = user_object.content["metadata"]
-    return any((before.get(name) or {}) != (after.get(name) or {}) for name in ("labels", "annotations"))
+    """Return whether a step changes a label or annotation of an object, and perhaps back."""
+    changes = (each for each in run.changes if each.ref == user_object.ref and each.actor == "user")
+    return any(
+        (each.old["metadata"].get(name) or {}) != (each.new["metadata"].get(name) or {})
+        for each in changes
+        if each.old is not None and each.new is not None
+        for name in ("labels", "annotations")
+    )
 
 
 def _metadata_changes(run: ScenarioRun, user_object: UserObject) -> Iterator[MetadataChange]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from clientgo.perturb.compare import normalized, state_differences
 from clientgo.perturb.kinds.endings import deletions
 from clientgo.perturb.kinds.outside import outside_differences
-from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Moment, ended_early
+from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Moment, comes_with_time, ended_early
 from clientgo.perturb.kinds.remains import is_undone, undone_paths
 from clientgo.perturb.kinds.revisions import is_revision
 from clientgo.perturb.kinds.userobjects import create_all, is_timed, user_objects
@@ -36,7 +36,10 @@ class Confirmation:
             return False
         if violation.step is None:
             return True
-        return not (judged.is_blind and self._is_as_created(violation, judged)) and not self._heals(violation, judged)
+        is_unseen = judged.is_blind and (
+            self._is_as_created(violation, judged) or self._is_as_unseen(violation, judged)
+        )
+        return not is_unseen and not self._heals(violation, judged)
 
     def _heals(self, violation: Violation, judged: Judged) -> bool:
         """Return whether a state is right once an operator that polls, or waits for a time, has looked again."""
@@ -48,9 +51,20 @@ class Confirmation:
         run, reference = self.repeat(steps), self.play(steps)
         if len(run.states) < len(steps) or len(reference.states) < len(steps):
             return False
+        if violation.oracle == "final-state" and self._comes_with_time(violation, judged, reference):
+            return True
         for each in (run, reference):
             each.states, each.outside, each.blind = each.states[-1:], each.outside[-1:], set()
         return not any(check(replace(judged, run=run, reference=reference)))
+
+    def _comes_with_time(self, violation: Violation, judged: Judged, later: ScenarioRun) -> bool:
+        """Return whether what differs comes in the reference, too, as time passes: the run has taken longer."""
+        number = violation.step or 0
+        expected, actual = (normalized(run.states[number], judged.masks) for run in (judged.reference, judged.run))
+        return all(
+            comes_with_time(each, Moment(later, -1)) and not str(each.actual).isdigit()
+            for each in state_differences(expected, actual)
+        )
 
     def _is_due(self, judged: Judged) -> bool:
         """Return whether the operator deletes by the clock what the reference would delete, too, a little later."""
@@ -77,10 +91,25 @@ class Confirmation:
         if violation.oracle == "outside":
             is_work = _has_lost_objects(after, objects) or not self._is_undone(before, after, judged)
             return is_work and not outside_differences(fresh, after, judged.masks)
-        expected, created_state, actual = (normalized(moment.state, judged.masks) for moment in (before, fresh, after))
-        refs = {each.ref for each in state_differences(expected, actual)}
-        differing = state_differences(created_state, actual)
-        return not refs & {each.ref for each in differing if not is_revision(each)}
+        return _agree(before, fresh, after, judged)
+
+    def _is_as_unseen(self, violation: Violation, judged: Judged) -> bool:
+        """Return whether the state is the one without the changes that the operator did not see, which are undone."""
+        number = violation.step or 0
+        steps = [step for index, step in enumerate(self.steps[: number + 1]) if index not in judged.run.blind]
+        if len(steps) > number:
+            return False
+        run = self._remembered(f"seen {sorted(judged.run.blind)} {number}", steps)
+        contents = [
+            {ref: each.content for ref, each in user_objects(*arguments).items()}
+            for arguments in ((run,), (judged.reference, number))
+        ]
+        if ended_early(run) or not run.states or contents[0] != contents[1]:
+            return False
+        before, without, after = Moment(judged.reference, number), Moment(run, -1), Moment(judged.run, number)
+        if violation.oracle == "outside":
+            return not outside_differences(without, after, judged.masks)
+        return _agree(before, without, after, judged)
 
     def _is_undone(self, before: Moment, after: Moment, judged: Judged) -> bool:
         """Return whether two states outside differ in records that the operator removes when everything is deleted."""
@@ -93,6 +122,13 @@ class Confirmation:
         if name not in self.memo:
             self.memo[name] = self.play(steps)
         return self.memo[name]
+
+
+def _agree(before: Moment, other: Moment, after: Moment, judged: Judged) -> bool:
+    """Return whether the objects that differ from the reference are as in another run."""
+    expected, alike, actual = (normalized(moment.state, judged.masks) for moment in (before, other, after))
+    refs = {each.ref for each in state_differences(expected, actual)}
+    return not refs & {each.ref for each in state_differences(alike, actual) if not is_revision(each)}
 
 
 def _has_lost_objects(moment: Moment, present: Container[ObjectRef]) -> bool:

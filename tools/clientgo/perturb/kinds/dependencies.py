@@ -2,7 +2,9 @@
 
 import base64
 from collections.abc import Iterator
+from functools import partial
 
+from clientgo.perturb.compare import StateDifference
 from clientgo.perturb.kinds.rehearsal import (
     Moment,
     Rehearsal,
@@ -78,7 +80,9 @@ def _created_late(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
 
     text = f"with {user_object.ref} created late the state is not as in the scenario"
     moments = Moment(rehearsal.reference, -1), Moment(run, -1)
-    violations = [*rehearsal.compare("transition", text, *moments, again, counts=True)]
+    violations = [
+        *rehearsal.compare("transition", text, *moments, again, counts=True, dismisses=partial(_is_another, rehearsal))
+    ]
     return run, [*violations, *compare_outside(text, *moments, again, rehearsal)]
 
 
@@ -96,8 +100,19 @@ def _created_again(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
 
     text = f"after {user_object.ref} is deleted and created again the state is not as before"
     moments = Moment(rehearsal.reference, -1), Moment(run, -1)
-    violations = [*rehearsal.compare("transition", text, *moments, again, counts=True)]
+    violations = [
+        *rehearsal.compare("transition", text, *moments, again, counts=True, dismisses=partial(_is_another, rehearsal))
+    ]
     return run, [*violations, *compare_outside(text, *moments, again, rehearsal)]
+
+
+def _is_another(rehearsal: Rehearsal, difference: StateDifference) -> bool:
+    """Return whether another object of the user is chosen, such as the oldest one, or one that is kept once chosen."""
+    values = {difference.expected, difference.actual} if isinstance(difference.expected, str) else set()
+    kinds: dict[tuple[str, str], set[str]] = {}
+    for ref in user_objects(rehearsal.reference):
+        kinds.setdefault(ref[:2], set()).add(ref.name)
+    return bool(values) and any(values <= names for names in kinds.values())
 
 
 def _changed(user_object: UserObject, key: str, rehearsal: Rehearsal) -> Verdict:

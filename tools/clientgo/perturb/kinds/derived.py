@@ -1,15 +1,18 @@
 """Values that the cluster derives from an operator's objects: defaults, and names of pods by a template's hash."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from clientgo.perturb.compare import FieldPath, StateDifference, value_at
 from clientgo.perturb.record import ScenarioRun
-from clientgo.perturb.state import Object, ObjectRef
+from clientgo.perturb.state import Object, ObjectRef, owner_uids
 from clientgo_apiserver.cluster.rollout import HASH_LABEL
+
+HISTORY = frozenset(("replicasets.apps", "controllerrevisions.apps"))
+"""Resources in which the cluster keeps the earlier templates of a workload."""
 
 
 def is_default(difference: StateDifference, *runs: ScenarioRun) -> bool:
@@ -55,6 +58,62 @@ def by_workload(state: Mapping[ObjectRef, Object]) -> dict[ObjectRef, Object]:
     return results
 
 
+def scaler_of(state: Mapping[ObjectRef, Object], ref: ObjectRef) -> ObjectRef | None:
+    """Return the name of the autoscaler of a workload; None if there is none."""
+    for scaler, obj in state.items():
+        target = value_at(obj, ("spec", "scaleTargetRef")) or {}
+        kind = f"{str(target.get('kind', 'Deployment')).lower()}s"
+        if scaler.resource in _SCALERS and (scaler.namespace, kind, target.get("name")) == (
+            ref.namespace, ref.resource.partition(".")[0], ref.name,
+        ):  # fmt: skip
+            return scaler
+    return None
+
+
+def without_scale(state: Mapping[ObjectRef, Object]) -> dict[ObjectRef, Object]:
+    """Return a state of `by_workload` without the numbers of replicas that autoscalers choose, and their pods."""
+    results: dict[ObjectRef, Object] = {}
+    scaled = _scaled(state)
+    for ref, obj in state.items():
+        if ref in scaled:
+            spec = {key: value for key, value in obj["spec"].items() if key != "replicas"}
+            obj = {**{key: value for key, value in obj.items() if key != "status"}, "spec": spec}
+        stem = ref.name.rpartition("-")[0]
+        if ref.resource != "pods" or not any((each.namespace, each.name) == (ref.namespace, stem) for each in scaled):
+            results[ref] = obj
+    return results
+
+
+def scales_of(state: Mapping[ObjectRef, Object]) -> list[Any]:
+    """Return the numbers of replicas that autoscalers have chosen, which a status may report."""
+    return [value_at(state[ref], ("spec", "replicas")) for ref in _scaled(state)]
+
+
+def names_by_generation(
+    differences: Iterable[StateDifference], expected: Mapping[ObjectRef, Object], actual: Mapping[ObjectRef, Object]
+) -> dict[str, str]:
+    """Return names that end with the owner's generation, in the expected state, and those in the other one instead."""
+    differing = [*differences]
+    extra = [each.ref for each in differing if each.is_extra and _ends_with_generation(each.ref, actual)]
+    return {
+        each.ref.name: other.name
+        for each in differing
+        for other in extra
+        if each.is_missing and _ends_with_generation(each.ref, expected)
+        and each.ref[:2] == other[:2] and each.ref.name.rpartition("-")[0] == other.name.rpartition("-")[0]
+    }  # fmt: skip
+
+
+def _ends_with_generation(ref: ObjectRef, state: Mapping[ObjectRef, Object]) -> bool:
+    uids, number = owner_uids(state.get(ref) or {"metadata": {}}), ref.name.rpartition("-")[2]
+    owners = (each["metadata"] for each in state.values() if each["metadata"]["uid"] in uids)
+    return number.isdigit() and any(int(number) == owner.get("generation") for owner in owners)
+
+
+def _scaled(state: Mapping[ObjectRef, Object]) -> set[ObjectRef]:
+    return {ref for ref in state if ref.resource.endswith(".apps") and scaler_of(state, ref)}
+
+
 def template_of(ref: ObjectRef, path: FieldPath) -> tuple[ObjectRef, FieldPath]:
     """Return the Deployment and the path in its template of a field of its pod in `by_workload`, else the arguments."""
     name, _, number = ref.name.rpartition("-*")
@@ -74,6 +133,8 @@ def _without_copies(value: Any) -> Any:
         return {key: _without_copies(member) for key, member in value.items() if key not in _COPIES}
     return [_without_copies(item) for item in value] if isinstance(value, list) else value
 
+
+_SCALERS = ("horizontalpodautoscalers.autoscaling", "scaledobjects.keda.sh")
 
 _COPIES = ("imagePullPolicy", "containerStatuses", "initContainerStatuses")
 """Fields of a pod that follow from its template and its uid."""

@@ -187,7 +187,10 @@ class Stale(Perturbation):
 
 
 class Unobserved(Perturbation):
-    """One event of an object is not seen: the object's next event replaces it, as when a watch is opened again."""
+    """One event of an object is not seen: the object's next event replaces it, as when a watch is opened again.
+
+    The list before that has all objects: once other events of the kind were seen, a further step shows the object.
+    """
 
     def __init__(self, resource: str, name: str, index: str) -> None:
         namespace, _, plain = name.rpartition("/")
@@ -195,15 +198,22 @@ class Unobserved(Perturbation):
         self._index = int(index)
         self._counts: dict[WatchBody, int] = {}
         self._held: dict[WatchBody, Frame] = {}
+        self._is_listed = False
 
     @property
     def blind(self) -> bool:  # type: ignore[override]
         """True until the object's next event."""
         return bool(self._held)
 
+    def before_step(self, world: World, number: int) -> None:
+        """Deliver what is held, if the operator has seen other events since."""
+        if self._is_listed:
+            self.release(world)
+
     def arrived(self, world: World, frame: Frame) -> Frame | None:
         """Hold the event of the plan back; merge the next one with it."""
         if frame.ref != self._ref or frame.type not in _MERGED:
+            self._is_listed |= frame.body in self._held and frame.type in _MERGED
             return frame
         before = self._held.pop(frame.body, None)
         if before is not None:
@@ -219,7 +229,7 @@ class Unobserved(Perturbation):
 
     def release(self, world: World) -> None:
         """Deliver what is held."""
-        held, self._held = self._held, {}
+        held, self._held, self._is_listed = self._held, {}, False
         for frame in held.values():
             world.note("perturb", f"{self._ref} {frame.type} is seen late")
             world.deliver_later(frame)

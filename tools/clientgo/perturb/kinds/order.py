@@ -1,11 +1,12 @@
-"""Order of service: values, such as addresses, that objects get from the operator one after the other."""
+"""Order of service: values, such as addresses, that objects get from the operator one after the other; and logs."""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from clientgo.perturb.compare import FieldPath, MaskedValue, StateDifference, value_at
+from clientgo.perturb.compare import FieldPath, MaskedValue, StateDifference, time_of, value_at
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import ClusterState, ObjectRef
 
@@ -55,6 +56,51 @@ def is_count(difference: StateDifference) -> bool:
     members = [member for value in values for member in (value.values() if isinstance(value, dict) else [value])]
     is_annotation = difference.path[:2] == ("metadata", "annotations")
     return is_annotation and all(isinstance(each, MaskedValue) or str(each).isdigit() for each in members)
+
+
+def counts_attempts(difference: StateDifference) -> bool:
+    """Return whether numbers or times in a record differ whose name says that they are of attempts, as `retries`."""
+    _, path, *values = difference
+    is_named = bool(path) and _ATTEMPTS.search(path[-1]) is not None
+    return is_named and is_record(path) and not any(map(_is_text, values))
+
+
+def _is_text(value: Any) -> bool:
+    is_time = isinstance(value, MaskedValue) or time_of(value) is not None
+    return isinstance(value, str) and not value.isdigit() and not is_time
+
+
+_ATTEMPTS = re.compile(r"attempt|retr(y|ies)|tries|failures|reconcil", re.IGNORECASE)
+
+
+def is_record(path: Sequence[str]) -> bool:
+    """Return whether a field is one in which operators record what they have done."""
+    return path[:1] == ("status",) or path[:2] == ("metadata", "annotations")
+
+
+def is_logged(difference: StateDifference, *states: Mapping[ObjectRef, Any], is_blind: bool = False) -> bool:
+    """Return whether a list of dated entries in a status has got its newest entry once more.
+
+    Entries in between tell of changes that were undone; a blind operator has missed some.
+    """
+    ref, path = difference[:2]
+    for length in range(2, len(path) + 1):
+        if path[0] == "status" and all(isinstance(value_at(state[ref], path[:length]), list) for state in states):
+            expected, actual = (value_at(state[ref], path[:length]) for state in states)
+            if not all(map(_dates, [*expected, *actual])):
+                return False
+            is_part = is_blind and all(entry in expected for entry in actual)
+            return any(
+                expected[newest] == actual[newest] and (is_part or _dates(expected[newest]) < _dates(actual[newest]))
+                for newest in (0, -1)
+            )
+    return False
+
+
+def _dates(entry: Any) -> list[datetime]:
+    values = entry.values() if isinstance(entry, dict) else ()
+    times = (time_of(value.value if isinstance(value, MaskedValue) else value) for value in values)
+    return [time for time in times if time is not None]
 
 
 def _are_assigned(

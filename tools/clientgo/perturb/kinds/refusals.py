@@ -25,10 +25,19 @@ def claims_ready(obj: Object, *, strict: bool = False) -> bool:
 
 
 _REFUSAL = re.compile(
-    r"can(no|')t|not ?(allowed|supported|possible|permitted|valid)|unsupported|immutable|invalid|forbid|reject|refus"
-    r"|denied|disallow|fail|error|exceed",
+    r"can(no|')t|not ?(allowed|supported|possible|permitted|valid|found|exist)|unsupported|immutable|invalid|forbid"
+    r"|reject|refus|denied|disallow|fail|error|exceed|missing",
     re.IGNORECASE,
 )
+
+
+_FINISHED = re.compile(r"succeeded|completed?|finished|done", re.IGNORECASE)
+
+
+def is_finished(obj: Object) -> bool:
+    """Return whether an object's status says that its work is done for good, as that of a Job does."""
+    conditions = (each.get("type", "") for each in conditions_of(obj) if each.get("status") == "True")
+    return any(map(_FINISHED.fullmatch, [*conditions, *_strings(obj.get("status"))]))
 
 
 def refuses(obj: Object, *siblings: Object) -> bool:

@@ -14,13 +14,22 @@ from clientgo.perturb.compare import (
     Masks,
     StateDifference,
     differences,
+    is_absent,
     normalized,
     state_differences,
     unplaced,
     value_at,
 )
-from clientgo.perturb.kinds.derived import by_workload, is_default
+from clientgo.perturb.kinds.derived import (
+    HISTORY,
+    by_workload,
+    is_default,
+    names_by_generation,
+    scales_of,
+    without_scale,
+)
 from clientgo.perturb.kinds.lasting import LASTING
+from clientgo.perturb.kinds.order import counts_attempts, is_logged, is_record
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef, owner_uids
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, UserInputs, advance
@@ -31,7 +40,6 @@ MAX_LINES = 40
 POLL_SECONDS = 900.0
 """Seconds after which a controller that polls has seen a change."""
 
-_HISTORY = frozenset(("replicasets.apps", "controllerrevisions.apps"))
 _REVISION = "deployment.kubernetes.io/revision"
 _REFUSED = frozenset((400, 422))
 
@@ -125,7 +133,11 @@ class Rehearsal:
         second = again() if first else None
         if second is not None:
             later = {(each.ref, each.path): each for each in self.differences(*second)}
-            first = [each for each in first if _persists(each, later.get((each.ref, each.path)))]
+            first = [
+                each
+                for each in first
+                if _persists(each, later.get((each.ref, each.path))) and not comes_with_time(each, second[0])
+            ]
         if first:
             lines = [str(each) for each in first]
             yield Violation(oracle, f"{text}: {lines[0].strip()}", tuple(lines[:MAX_LINES]))
@@ -134,24 +146,37 @@ class Rehearsal:
         """Return the differences of two states, without effects that are not undone."""
         placed = _placed(expected.run) | _placed(actual.run)
         before, after = (
-            by_workload(_without_history(normalized(moment.state, self.masks), placed)) for moment in (expected, actual)
+            without_scale(by_workload(_without_history(normalized(moment.state, self.masks), placed)))
+            for moment in (expected, actual)
         )
         differing = (
             each for each in state_differences(before, after) if not is_default(each, expected.run, actual.run)
         )
-        results = [part for each in differing for part in _by_record(each)]
+        results = [part for each in differing if not is_logged(each, before, after) for part in _by_record(each)]
         namespaces = {each.ref.name for each in results if each.is_extra and each.ref.resource == "namespaces"}
         removed = {change.ref.resource for change in actual.run.changes if change.kind == "DELETED"}
         stays = self.lasting | (LASTING - removed)
         evicted, claims = _deleted_for_good(actual.run), _claims_of_templates(actual.run)
+        scales = scales_of(expected.state), scales_of(actual.state)
+        renamed = names_by_generation(results, expected.state, actual.state)
         return [
             each
             for each in results
             if each.ref.resource not in self.lasting
+            and not counts_attempts(each)
+            and not _is_renamed(each, renamed)
             and not (each.is_extra and _stays(each, stays, namespaces))
             and not (each.is_missing and each.ref in evicted)
             and not (each.path[:1] == ("spec",) and each.ref in claims)
+            and not (each.path[:1] == ("status",) and each.expected in scales[0] and each.actual in scales[1])
         ]
+
+
+def _is_renamed(difference: StateDifference, names: Mapping[str, str]) -> bool:
+    """Return whether an object, or a text that names one, has another name because its owner was changed more often."""
+    name = difference.ref.name
+    is_other = (difference.is_missing and name in names) or (difference.is_extra and name in names.values())
+    return is_other or (isinstance(difference.expected, str) and names.get(difference.expected) == difference.actual)
 
 
 def _stays(difference: StateDifference, resources: frozenset[str], namespaces: set[str]) -> bool:
@@ -194,6 +219,18 @@ def _persists(first: StateDifference, second: StateDifference | None) -> bool:
     return not (is_record(first.path) and is_other)
 
 
+def comes_with_time(difference: StateDifference, later: Moment) -> bool:
+    """Return whether a value, or an object, is one that also comes as time passes in the run that is expected."""
+    ref, path, _, value = difference
+    last, kind = len(later.run.steps) - 1, "DELETED" if difference.is_missing else "ADDED"
+    changes = (each for each in later.run.changes if each.step == last and each.ref[:2] == ref[:2])
+    if not path:
+        return any(each.kind == kind and each.ref.name.startswith(ref.name.partition("*")[0]) for each in changes)
+    value = None if is_absent(value) else value or None
+    matching = (each for each in changes if each.ref == ref)
+    return any((value_at(each.new, path) or None) == value != (value_at(each.old, path) or None) for each in matching)
+
+
 def _is_like(difference: StateDifference, usual: StateDifference) -> bool:
     """Return whether a difference is a usual one, or another value of the same record."""
     if difference[:2] != usual[:2]:
@@ -205,11 +242,6 @@ def _is_larger_count(difference: StateDifference) -> bool:
     """Return whether the operator has counted more than in the other run, such as its attempts."""
     before, after = _number(difference.expected), _number(difference.actual)
     return is_record(difference.path) and after is not None and after > (before or 0)
-
-
-def is_record(path: Sequence[str]) -> bool:
-    """Return whether a field is one in which operators record what they have done."""
-    return path[:1] == ("status",) or path[:2] == ("metadata", "annotations")
 
 
 def _number(value: Any) -> float | None:
@@ -233,7 +265,7 @@ def _without_history(state: Mapping[ObjectRef, Any], placed: Container[ObjectRef
     """Return the objects without what the server's controllers record about earlier states."""
     results = {}
     for ref, obj in state.items():
-        if ref.resource in _HISTORY:
+        if ref.resource in HISTORY:
             continue
         if ref in placed:
             obj = unplaced(obj)

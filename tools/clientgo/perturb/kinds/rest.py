@@ -6,8 +6,9 @@ from typing import Any
 from clientgo.meta.conditions import conditions_of
 from clientgo.perturb.compare import MaskedValue, normalized, state_differences, time_of
 from clientgo.perturb.kinds.faults import Down
+from clientgo.perturb.kinds.order import is_record
 from clientgo.perturb.kinds.refusals import READY, claims_ready
-from clientgo.perturb.kinds.rehearsal import Moment, Rehearsal, Verdict, ended_early, is_record, not_applicable
+from clientgo.perturb.kinds.rehearsal import Moment, Rehearsal, Verdict, ended_early, not_applicable
 from clientgo.perturb.kinds.remains import compare_outside
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import Object, ObjectChange, ObjectRef

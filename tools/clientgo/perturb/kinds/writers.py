@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.perturb.compare import value_at
+from clientgo.perturb.kinds.derived import scaler_of
 from clientgo.perturb.kinds.faults import Ticking
 from clientgo.perturb.kinds.refusals import claims_ready
 from clientgo.perturb.kinds.rehearsal import Rehearsal, Verdict, ended_early, identified, not_applicable, short_name
@@ -22,7 +22,6 @@ MAX_EDITED = 4
 
 KEY = "perturb.clientgo.dev/added"
 _SCALABLE = ("deployments.apps", "statefulsets.apps", "replicasets.apps")
-_SCALERS = ("horizontalpodautoscalers.autoscaling", "scaledobjects.keda.sh")
 _OTHER_OWNER = "other-owner"
 _CONFLICT = 409
 _SIDECAR = {"name": "added", "image": "added:1"}
@@ -41,7 +40,7 @@ def derive_edits(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
         if ref.resource in run.watched and owner_uids(run.states[-1][ref]):
             yield ref.resource, short_name(ref), DELETE
     for ref in children:
-        if ref.resource in _SCALABLE and (_scaler_of(run, ref) or _leaves_replicas_open(run)):
+        if ref.resource in _SCALABLE and (scaler_of(run.states[-1], ref) or _leaves_replicas_open(run)):
             yield ref.resource, short_name(ref), SCALE
 
 
@@ -83,7 +82,7 @@ def _scaled(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
     after = run.states[-1].get(ref)
     if after is None or (after.get("spec") or {}).get("replicas") != before:
         return run, []
-    scaler = _scaler_of(rehearsal.reference, ref)
+    scaler = scaler_of(rehearsal.reference.states[-1], ref)
     reason = f"{scaler} scales it" if scaler else "no custom resource says how many replicas it has"
     text = f"{ref} is scaled back to {before}, although {reason}"
     return run, [Violation("second-writer", text)]
@@ -126,18 +125,6 @@ def _deleted(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
 
 
 _EDITS = {SCALE: _scaled, OWN: _owned, DELETE: _deleted}
-
-
-def _scaler_of(run: ScenarioRun, ref: ObjectRef) -> ObjectRef | None:
-    """Return the name of the autoscaler of a workload at the end of a run; None if there is none."""
-    for scaler, obj in run.states[-1].items():
-        target = value_at(obj, ("spec", "scaleTargetRef")) or {}
-        kind = f"{str(target.get('kind', 'Deployment')).lower()}s"
-        if scaler.resource in _SCALERS and (scaler.namespace, kind, target.get("name")) == (
-            ref.namespace, ref.resource.partition(".")[0], ref.name,
-        ):  # fmt: skip
-            return scaler
-    return None
 
 
 def _leaves_replicas_open(run: ScenarioRun) -> bool:
