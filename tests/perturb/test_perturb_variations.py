@@ -65,6 +65,9 @@ FOUND = [
     ("ends-as-created", "transition", "tasks.bench.example.com:default/a:size#1", "transition"),
     ("stays-quiet", "interrupted", "3", "left-behind"),
     ("error-swallowed", "outage", "1", "final-state"),
+    ("unwatched", "edit", "configmaps:default/a:delete", "second-writer"),
+    ("only-its-pull-secret", "edit", "serviceaccounts:default/builder:beside", "left-behind"),
+    ("former-copy-stays", "transition", "grants.bench.example.com:default/a:user#2", "transition"),
     ("stays-paused-and-resumed", "metadata", f"grants.bench.example.com:default/a:metadata.{PAUSED}#1", "transition"),
 ]
 

@@ -8,7 +8,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Reconciler
 from clientgo.meta import meta_for, object_name
 from clientgo.perturb import create, perturb
-from clientgo.perturb.values import ABSENT, alternatives, pairs, sample
+from clientgo.perturb.values import ABSENT, alternatives, pairs, references, sample
 from tests.perturb.greetings import Correct, Greeting, greeting
 
 
@@ -60,6 +60,11 @@ def test_values_of_the_user_come_last_and_two_fields_change_at_once() -> None:
     assert [both.spec for both in pairs(single, {"a": True, "b": True})] == [
         {"a": False, "b": False}, {"a": False, "b": True, "c": "own"}, {"a": True, "b": False, "c": "own"},
     ]  # fmt: skip
+
+
+def test_name_of_an_object_becomes_that_of_another_one() -> None:
+    spec = {"source": {"name": "x"}, "target": "z", "text": "w"}
+    assert references(spec, [["x", "y"], ["z"]]) == {"source.name": ["y"]}
 
 
 def test_sample_values_are_valid() -> None:

@@ -13,6 +13,7 @@ from clientgo.kubernetes.types.core_v1 import (
     Pod,
     PodSpec,
     Secret,
+    ServiceAccount,
     Taint,
 )
 from clientgo.manager import Manager
@@ -124,7 +125,9 @@ EXPIRING = [
 ]
 APP = replace(workloads.deployment(Site(meta("app"), SiteSpec("v1")), 2), metadata=meta("app"))
 TEAM = Namespace(metadata=ObjectMeta(name="team"))
+USERS = [Namespace(metadata=ObjectMeta(name=name)) for name in ("ann", "bob")]
 PODS = [Pod(metadata=meta(name), spec=replace(POD.spec, node_name=None)) for name in ("one", "two")]
+ACCOUNT = ServiceAccount(metadata=meta("builder"))
 OTHER_BUCKET = Bucket(meta("b"), BucketSpec())
 
 
@@ -327,6 +330,12 @@ CASES = (
     Case("alternates-by-count", records.AlternatesByCount, records.Alternates, [create(BUCKET)]),
     Case("autoscaler-later", settled.FightsAutoscaler, references.KeepsScale, [create(SITE)]),
     Case("addresses-once", references.AddressesOnce, references.Addresses, [create(GRANT), create(*PODS)]),
+    Case("unwatched", references.Unwatched, references.Watched, [create(GRANT)]),
+    Case(
+        "former-copy-stays", references.FormerCopyStays, references.FollowsName,
+        [create(*USERS), create(GRANT)],
+    ),
+    Case("only-its-pull-secret", references.OnlyItsPullSecret, references.AddsPullSecret, [create(ACCOUNT, GRANT)]),
     Case(
         "request-stays", references.RequestStays, references.Requests,
         [create(POOL), change(POOL, spec(session="second")), change(POOL, spec(session="third"))],

@@ -5,16 +5,21 @@ import zlib
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import (
     ConfigMap,
+    LocalObjectReference,
+    Namespace,
     Pod,
     Secret,
+    ServiceAccount,
 )
 from clientgo.manager import ControllerBuilder, Result
-from clientgo.meta import ObjectName, change, is_controlled_by, object_name
+from clientgo.meta import ObjectMeta, ObjectName, change, is_controlled_by, object_name
 from tests.perturb.bench.kinds import BenchReconciler, Bucket, Grant, Pool, Site, config
 from tests.perturb.bench.settled import Autoscaled
 from tests.perturb.bench.workloads import deployment
 
+OF = "references.bench.example.com/grant"
 CONFIG = "references.bench.example.com/config"
+ADDED = "pull"
 
 
 class KeepsScale(Autoscaled):
@@ -45,6 +50,106 @@ class AddressesOnce(Addresses):
 
     def setup(self, builder: ControllerBuilder) -> None:
         """Watch nothing more."""
+
+
+class Watched(BenchReconciler[Grant], owns=[ConfigMap]):
+    """Keeps a ConfigMap."""
+
+    def reconcile(self, grant: Grant) -> Result | None:
+        """Apply what differs."""
+        existing = self.client.find(ConfigMap, object_name(grant))
+        if existing is None or existing.data.get("user") != grant.spec.user:
+            self.client.apply(config(grant, grant.metadata.name, {"user": grant.spec.user}), owner=grant, force=True)
+        return None
+
+
+class Unwatched(BenchReconciler[Grant]):
+    """Bug: the ConfigMap is not watched, and created again only after the next change of the grant, or a restart."""
+
+    reconcile = Watched.reconcile
+
+
+class FollowsName(BenchReconciler[Grant], finalizer="references.bench.example.com/copies"):
+    """Keeps a ConfigMap in the namespace that is called as the user."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        """Come back when a namespace is created."""
+        builder.watches(Namespace, lambda _: [object_name(grant) for grant in self.client.list(Grant)])
+
+    def reconcile(self, grant: Grant) -> Result | None:
+        """Write the copy, and remove those in other namespaces."""
+        if not self.is_current(grant):
+            return Result(requeue_after=1.0)
+        if self.client.api_reader.find(Namespace, ObjectName("", grant.spec.user)) is not None:
+            meta = ObjectMeta(name=grant.metadata.name, namespace=grant.spec.user, labels={OF: grant.metadata.name})
+            self.client.apply(ConfigMap(metadata=meta), force=True)
+        for copy in self.former(grant):
+            self.client.delete(copy, missing_ok=True)
+        return None
+
+    def former(self, grant: Grant) -> list[ConfigMap]:
+        """Return the copies in namespaces of former users."""
+        return [each for each in self.copies(grant) if each.metadata.namespace != grant.spec.user]
+
+    def copies(self, grant: Grant) -> list[ConfigMap]:
+        """Return all copies."""
+        return [*self.client.api_reader.list(ConfigMap, label_selector=f"{OF}={grant.metadata.name}")]
+
+    def finalize(self, grant: Grant) -> None:
+        """Delete all copies."""
+        for copy in self.copies(grant):
+            self.client.delete(copy, missing_ok=True)
+
+
+class FormerCopyStays(FollowsName):
+    """Bug: the copy in the namespace that was named before stays until the grant is deleted."""
+
+    def former(self, grant: Grant) -> list[ConfigMap]:
+        """Look for none."""
+        return []
+
+
+class AddsPullSecret(BenchReconciler[Grant], finalizer="references.bench.example.com/pull"):
+    """Adds a Secret to those with which a service account of the user pulls images."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        """Come back when a service account changes."""
+        builder.watches(ServiceAccount, lambda _: [object_name(grant) for grant in self.client.list(Grant)])
+
+    def reconcile(self, grant: Grant) -> Result | None:
+        """Add it, unless it is there."""
+        account = self.client.find(ServiceAccount, ObjectName(grant.metadata.namespace, "builder"))
+        if account is not None and ADDED not in self.names(account) and self.client.still_exists(grant):
+            self.write(account, [*self.others(account), ADDED])
+        return None
+
+    def finalize(self, grant: Grant) -> None:
+        """Remove it."""
+        account = self.client.api_reader.find(ServiceAccount, ObjectName(grant.metadata.namespace, "builder"))
+        if account is not None and ADDED in self.names(account):
+            self.write(account, self.others(account))
+
+    def names(self, account: ServiceAccount) -> list[str]:
+        """Return the names of all Secrets."""
+        return [each.name for each in account.image_pull_secrets if each.name]
+
+    def others(self, account: ServiceAccount) -> list[str]:
+        """Return the names of the Secrets of others."""
+        return [name for name in self.names(account) if name != ADDED]
+
+    def write(self, account: ServiceAccount, names: list[str]) -> None:
+        """Replace the list."""
+        references = tuple(LocalObjectReference(name=name) for name in names)
+        changed = change(account, lambda each: each.image_pull_secrets).to(references)
+        self.client.patch_to(account, changed, optimistic_lock=True)
+
+
+class OnlyItsPullSecret(AddsPullSecret):
+    """Bug: the Secrets of others are removed from the list."""
+
+    def others(self, account: ServiceAccount) -> list[str]:
+        """Return none."""
+        return []
 
 
 class Requests(BenchReconciler[Pool], owns=[ConfigMap]):

@@ -36,7 +36,7 @@ from clientgo.perturb.kinds.userobjects import (
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ObjectRef
 from clientgo.perturb.steps import ScenarioStep, UserInputs, advance
-from clientgo.perturb.values import Alternative, alternatives, pairs
+from clientgo.perturb.values import Alternative, alternatives, pairs, references
 
 AT_END = "end"
 """Argument of a transition after the last step, in place of the creation's step."""
@@ -242,7 +242,7 @@ def after_creation(run: ScenarioRun) -> Iterator[TransitionTarget]:
         for user_object, schema in custom_objects(run, user_objects(run, number)):
             spec = user_object.content.get("spec")
             if user_object.creation.step == number and _is_first(run, user_object) and isinstance(spec, dict):
-                single = alternatives(schema, spec, run.examples)
+                single = alternatives(schema, spec, {**_references(run, number, spec), **run.examples})
                 yield TransitionTarget(number, user_object, [*single, *pairs(single, spec)])
 
 
@@ -258,9 +258,17 @@ def _at_end(run: ScenarioRun) -> Iterator[TransitionTarget]:
     for user_object, schema in custom_objects(run, user_objects(run)):
         spec = user_object.content.get("spec")
         if user_object.creation.step < last and isinstance(spec, dict):
-            yield TransitionTarget(
-                last, user_object, [*_earlier(user_object, spec), *firsts(alternatives(schema, spec, {}))]
-            )
+            single = alternatives(schema, spec, {})
+            renamed = alternatives(schema, spec, _references(run, last, spec))[len(single) :]
+            yield TransitionTarget(last, user_object, [*_earlier(user_object, spec), *firsts(single), *renamed])
+
+
+def _references(run: ScenarioRun, step: int, spec: Any) -> dict[str, list[Any]]:
+    """Return the names of other objects of the user by the path at which one of the same resource is named."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for ref in user_objects(run, step):
+        names.setdefault(ref[:2], []).append(ref.name)
+    return references(spec, [*names.values()])
 
 
 def _earlier(user_object: UserObject, spec: Any) -> Iterator[Alternative]:

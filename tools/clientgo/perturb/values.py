@@ -99,11 +99,26 @@ _CRON_FIELD = re.compile(r"[-0-9*/,A-Z?]{1,40}\Z")
 _CRON_FIELDS, _OCTETS = 5, 255
 
 
+def other_item(item: Any) -> Any:
+    """Return another item for a list: with another key, if it has one."""
+    return _other_item({}, item, ())
+
+
 def other_text(text: str) -> str:
     """Return another text of the same form: the other truth value, the next number, or a longer text."""
     if text in ("true", "false"):
         return "false" if text == "true" else "true"
     return str(int(text) + 1) if text.isdigit() else f"{text}-b"
+
+
+def references(spec: Any, groups: Sequence[Sequence[str]]) -> dict[str, list[Any]]:
+    """Return, by path, another name for each text of a spec that is one of a group of names, as examples."""
+    return {
+        ".".join(path): [next(name for name in group if name != value)]
+        for path, value, _ in _leaves({}, spec, ())
+        for group in groups
+        if value in group and len(group) > 1
+    }
 
 
 def pairs(single: Sequence[Alternative], spec: Any) -> Iterator[Alternative]:

@@ -96,14 +96,19 @@ def _removals(run: ScenarioRun, number: int) -> list[str]:
 
 
 def _items(obj: Object) -> list[tuple[FieldPath, Any]]:
-    """Return the labels and annotations of an object, and the items of lists in its spec."""
-    texts = ((name, obj["metadata"].get(name) or {}) for name in ("labels", "annotations"))
-    metadata = [("metadata", name, key) for name, values in texts for key in values]
-    lists = [("spec", name) for name, value in (obj.get("spec") or {}).items() if isinstance(value, list)]
+    """Return the labels, annotations and data of an object, and the items of its lists."""
+    above: list[FieldPath] = [("metadata", "labels"), ("metadata", "annotations"), ("data",)]
+    maps = [(*path, key) for path in above for key in value_at(obj, path) or {}]
     return [
-        *((path, value_at(obj, path)) for path in metadata),
-        *((path, item) for path in lists for item in value_at(obj, path)),
+        *((path, value_at(obj, path)) for path in maps),
+        *((path, item) for path in list_paths(obj) for item in value_at(obj, path)),
     ]
+
+
+def list_paths(obj: Object) -> list[FieldPath]:
+    """Return the paths of the lists of an object, and of its spec."""
+    paths: list[FieldPath] = [*((name,) for name in obj), *(("spec", name) for name in obj.get("spec") or {})]
+    return [path for path in paths if isinstance(value_at(obj, path), list)]
 
 
 def _additions(run: ScenarioRun, number: int) -> list[str]:

@@ -5,8 +5,10 @@ from typing import Any
 
 import msgspec
 
+from clientgo.perturb.compare import FieldPath, value_at
 from clientgo.perturb.kinds.derived import scaler_of
-from clientgo.perturb.kinds.faults import Ticking
+from clientgo.perturb.kinds.endings import deletions, list_paths
+from clientgo.perturb.kinds.faults import Down, Ticking
 from clientgo.perturb.kinds.refusals import claims_ready
 from clientgo.perturb.kinds.rehearsal import Rehearsal, Verdict, ended_early, identified, not_applicable, short_name
 from clientgo.perturb.kinds.userobjects import custom_objects, merge, user_objects
@@ -14,21 +16,25 @@ from clientgo.perturb.programs.gate import Outgoing
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import Object, ObjectRef, owner_uids
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser
+from clientgo.perturb.values import other_item
 from clientgo.perturb.world import Perturbation, World
 
-SCALE, EDIT, OWN, DELETE = "scale", "edit", "own", "delete"
+SCALE, EDIT, OWN, DELETE, BESIDE = "scale", "edit", "own", "delete", "beside"
 MAX_EDITED = 4
 """Children that another writer changes."""
 
 KEY = "perturb.clientgo.dev/added"
 _SCALABLE = ("deployments.apps", "statefulsets.apps", "replicasets.apps")
-_OTHER_OWNER = "other-owner"
+_OTHER_OWNER, _OTHER_FINALIZER = "other-owner", "perturb.clientgo.dev/other"
 _CONFLICT = 409
 _SIDECAR = {"name": "added", "image": "added:1"}
 
 
 def derive_edits(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
-    """Yield the arguments of the plans: resource and name of a child, and `edit`, `own`, `delete` or `scale`."""
+    """Yield the arguments of the plans: resource and name of an object, and what another writer does.
+
+    That is `edit`, `own`, `delete` or `scale` of a child, or `beside` what the operator has added to the user's object.
+    """
     children = [ref for ref in run.states[-1] if ref in _created(run)]
     firsts = list({ref.resource: ref for ref in reversed(children)}.values())
     for ref in (firsts + children)[:MAX_EDITED]:
@@ -42,6 +48,8 @@ def derive_edits(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
     for ref in children:
         if ref.resource in _SCALABLE and (scaler_of(run.states[-1], ref) or _leaves_replicas_open(run)):
             yield ref.resource, short_name(ref), SCALE
+    for ref in {ref.resource: ref for ref in reversed(user_objects(run)) if any(_extended(run, ref))}.values():
+        yield ref.resource, short_name(ref), BESIDE
 
 
 def judge_edit(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
@@ -109,8 +117,42 @@ def _owned(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
     return run, [Violation("second-writer", f"the owner that another writer added to {ref} is removed")]
 
 
+def _beside(ref: ObjectRef, obj: Object, rehearsal: Rehearsal) -> Verdict:
+    """Add an item to a list to which the operator has added one; with the custom resources only that one goes."""
+    path, item = next(_extended(rehearsal.reference, ref))
+    added = _OTHER_FINALIZER if path[-1] == "finalizers" else other_item(item)
+
+    def items(obj: Object | None) -> list[Any]:
+        return value_at(obj, path) or []
+
+    def add(user: ScenarioUser) -> None:
+        changed = {path[-1]: [*items(user.get(identified(obj))), added]}
+        user.change(identified(obj), {path[0]: changed} if len(path) > 1 else changed)
+
+    step = ScenarioStep(f"add {added!r} to {path[-1]} of {ref}", add)
+    customs, *_ = deletions(rehearsal.reference, user_objects(rehearsal.reference))
+    run = rehearsal.run([*rehearsal.steps, step, customs])
+    before, after = (state.get(ref) for state in run.states[-2:])
+    if ended_early(run) or added not in items(before) or (after is None and added != _OTHER_FINALIZER):
+        return not_applicable(run)
+    if added in items(after):
+        return run, []
+    text = f"with its own item the operator removes {added!r} from {path[-1]} of {ref}, which another writer has added"
+    return run, [Violation("left-behind", text)]
+
+
+def _extended(run: ScenarioRun, ref: ObjectRef) -> Iterator[tuple[FieldPath, Any]]:
+    """Yield the lists of an object to which the operator has added an item, and that."""
+    final = run.states[-1][ref]
+    for path in [("metadata", "finalizers"), *list_paths(final)]:
+        for change in run.changes:
+            if change.ref == ref and change.actor == "operator":
+                old, new, last = (value_at(each, path) or [] for each in (change.old, change.new, final))
+                yield from ((path, item) for item in new if item not in old and item in last)
+
+
 def _deleted(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
-    """Delete a child: its owner must not be ready for ever without it."""
+    """Delete a child: its owner must not be ready for ever without it, nor create it again only after a restart."""
     step = ScenarioStep(f"delete {ref}", lambda user: user.delete(child))
     run = rehearsal.run([*rehearsal.steps, step])
     if ended_early(run) or ref in run.states[-1]:
@@ -119,12 +161,18 @@ def _deleted(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
     if ended_early(later) or ref in later.states[-1]:
         return run, []
     owners, final = owner_uids(later.states[-3].get(ref) or {"metadata": {}}), later.states[-1]
-    ready = [owner for owner, obj in final.items() if obj["metadata"]["uid"] in owners and claims_ready(obj)]
-    text = f"{', '.join(map(str, ready))} is ready without {ref}, which another writer has deleted"
-    return run, [Violation("status", text)] if ready else []
+    if ready := [owner for owner, obj in final.items() if obj["metadata"]["uid"] in owners and claims_ready(obj)]:
+        text = f"{', '.join(map(str, ready))} is ready without {ref}, which another writer has deleted"
+        return run, [Violation("status", text)]
+    steps = [*rehearsal.steps, step, rehearsal.patience(), ScenarioStep("restart the operator", lambda _: None)]
+    restarted = rehearsal.run(steps, AS_WRITTEN, Down(str(len(steps))))
+    if ended_early(restarted) or ref not in restarted.states[-1]:
+        return run, []
+    text = f"{ref} is deleted by another writer, which is not noticed: only a restart creates it again"
+    return run, [Violation("second-writer", text)]
 
 
-_EDITS = {SCALE: _scaled, OWN: _owned, DELETE: _deleted}
+_EDITS = {SCALE: _scaled, OWN: _owned, DELETE: _deleted, BESIDE: _beside}
 
 
 def _leaves_replicas_open(run: ScenarioRun) -> bool:
