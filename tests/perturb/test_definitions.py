@@ -2,7 +2,7 @@
 
 import pytest
 
-from clientgo.perturb.definitions import definitions_of
+from clientgo.perturb.scenario import definitions_of
 from tests.codegen.kinds.shelf_v1 import Shelf
 from tests.codegen.kinds.shelf_v1beta1 import Shelf as OlderShelf
 

@@ -9,7 +9,7 @@ from clientgo.coordination.options import LeaderElectionOptions
 from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Manager, Options, Reconciler, Result
-from clientgo.meta import MicroTime, meta_for, object_name, replace
+from clientgo.meta import MicroTime, ObjectMeta, meta_for, object_name, replace
 from clientgo.perturb import ClusterState, change, create, delete, perturb
 from clientgo.perturb.compare import Masks, normalized
 from clientgo.perturb.elections import Elections
@@ -78,6 +78,21 @@ def test_deletion_of_an_object_with_old_labels_is_right() -> None:
 def test_deletion_of_an_object_that_is_as_it_should_be_is_found() -> None:
     results = perturb(Replaces, THREE, only=["crash-stored", "stale"])
     assert {finding.oracle for result in results.failed for finding in result.findings} >= {"deleted"}
+
+
+class Evicts(Reconciler[Greeting], name="evicts"):
+    """Deletes the user's ConfigMap that a greeting names, as an eviction does: nothing brings it back."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        named = ConfigMap(metadata=ObjectMeta(name=greeting.spec.text, namespace=greeting.metadata.namespace))
+        self.client.delete(named, missing_ok=True)
+
+
+def test_deletion_for_what_was_never_seen_is_not_asked_for() -> None:
+    old = ConfigMap(metadata=ObjectMeta(name="old", namespace="default"))
+    results = perturb(Evicts, [create(old), create(greeting("old")), delete(greeting())], only=["unobserved", "late"])
+    results.check()
+    assert [result for result in results if result.run.states[-1].all("configmaps")], "no plan shows what it should"
 
 
 class Leased(Reconciler[Greeting], owns=[Lease], name="leased"):

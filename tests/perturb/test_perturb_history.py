@@ -9,7 +9,8 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import ControllerBuilder, Reconciler
 from clientgo.meta import ObjectMeta, is_controlled_by, meta_for, object_name, replace
 from clientgo.perturb import PlanSelection, ScenarioRun, create, delete, perturb, run_scenario
-from clientgo.perturb.compare import Masks, normalized, state_differences
+from clientgo.perturb.compare import Masks, normalized
+from clientgo.perturb.differences import state_differences
 from clientgo.perturb.kinds.order import is_order_of_service
 from clientgo.perturb.oracles import ORACLES, Judged
 from clientgo.perturb.programs.gate import RequestTarget

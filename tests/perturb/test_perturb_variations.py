@@ -8,7 +8,8 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Pod, PodSpec
 from clientgo.manager import ControllerBuilder, Reconciler
 from clientgo.meta import ObjectMeta, object_name, replace
 from clientgo.perturb import PlanSelection, ScenarioRun, create, perturb, run_scenario
-from clientgo.perturb.compare import Masks, normalized, state_differences
+from clientgo.perturb.compare import Masks, normalized
+from clientgo.perturb.differences import state_differences
 from clientgo.perturb.kinds.hints import metadata_keys
 from clientgo.perturb.kinds.lasting import asks_to_retain
 from clientgo.perturb.kinds.order import is_order_of_service

@@ -2,7 +2,6 @@
 
 import signal
 import socket
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from clientgo.errors import ConfigError
 from clientgo.perturb import PlanSelection, run_scenario
 from clientgo.perturb.files import read_scenario
 from clientgo.perturb.programs.processes import OperatorCommand
+from tests.processes import Child
 
 HERE = Path(__file__).parent / "processes"
 
@@ -100,19 +100,19 @@ def test_operator_that_ends_is_a_bug() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("processes", ["1", "2"])
-def test_operator_ends_with_the_command(number: signal.Signals, processes: str) -> None:
+def test_operator_ends_with_the_command(tmp_path: Path, number: signal.Signals, processes: str) -> None:
     program = "import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(1)"
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(60)
         operator = [sys.executable, "-c", program, str(server.getsockname()[1])]
         arguments = ["perturb", str(HERE / "scenario.yaml"), "--processes", processes, "--", *operator]
-        perturb = subprocess.Popen([sys.executable, "-m", "clientgo", *arguments], stdout=subprocess.DEVNULL)
-        connection, _ = server.accept()
-        perturb.send_signal(number)
-        with connection:
-            connection.settimeout(30)
-            assert connection.recv(1) == b""
-        assert perturb.wait(30) == 128 + number
+        with Child([sys.executable, "-m", "clientgo", *arguments], tmp_path / "output") as perturb:
+            connection, _ = server.accept()
+            perturb.process.send_signal(number)
+            with connection:
+                connection.settimeout(30)
+                assert connection.recv(1) == b""
+            assert perturb.process.wait(30) == 128 + number
 
 
 def test_command_that_cannot_start_is_reported() -> None:

@@ -44,6 +44,14 @@ def test_all_plans_run_on_demand(project: pytest.Pytester) -> None:
     )
 
 
+def test_failure_among_all_plans_is_repeated_among_them(project: pytest.Pytester) -> None:
+    project.makepyfile(TEST)
+    result = project.runpytest_subprocess("-q", "--perturb=all", "-k", "TestBroken and crash-before")
+    result.stdout.fnmatch_lines(
+        ["*Repeat it: pytest '*TestBroken::test_status_first[[]crash-before:2[]]' --perturb=all"]
+    )
+
+
 def test_other_arguments_are_rejected(project: pytest.Pytester) -> None:
     project.makepyfile("def test_more(perturb, tmp_path): ...")
     result = project.runpytest_subprocess("-q")

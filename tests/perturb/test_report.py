@@ -4,12 +4,13 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from clientgo.perturb import PerturbResults, PlanResult, ScenarioRun, change, create, delete, perturb
+from clientgo.perturb import PerturbResults, PlanResult, Scenario, ScenarioRun, change, create, delete, perturb
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.oracles import ORACLES, Judged
 from clientgo.perturb.page import page
-from clientgo.perturb.report import groups, junit, progress, summary
-from clientgo.perturb.shrink import shrunk
+from clientgo.perturb.record import TimelineEntry
+from clientgo.perturb.report import groups, junit, progress, summary, timeline
+from clientgo.perturb.running import shrunk
 from clientgo.perturb.state import ClusterState
 from tests.perturb.greetings import Correct, StatusFirst, greeting
 
@@ -38,6 +39,17 @@ def test_summary_explains_each_cause_and_how_to_repeat_it(failures: PerturbResul
     assert "✗       operator crashes before write 2 is sent" in text
     assert "Repeat it: clientgo perturb scenario.py --plan crash-before:2\n  Also: crash-stored:1" in text
     assert text.splitlines()[-1].startswith("4 of 9 plans failed in ")
+
+
+def test_long_timeline_begins_before_the_first_step_of_the_plan_and_says_what_is_left_out() -> None:
+    run = ScenarioRun(["create greeting a", "change greeting a", "change text = 'b'"])
+    for step, name in enumerate(run.steps):
+        run.trace.append(TimelineEntry(step, step, "step", f"step {step + 1}: {name}"))
+        run.trace += [TimelineEntry(step, step, "read", "GET")] * 100
+    lines = timeline(run, Scenario(Correct, STEPS[:2]))
+    assert lines[0] == "… 190 earlier entries are left out"
+    assert "step 3: change text = 'b'" in lines[1 + 12]
+    assert lines[-1] == "… 53 later entries are left out"
 
 
 def test_progress_has_one_line_per_plan(failures: PerturbResults) -> None:

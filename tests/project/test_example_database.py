@@ -12,7 +12,7 @@ from clientgo.errors import AlreadyExists
 from clientgo.kubernetes.types.core_v1 import Secret
 from clientgo.manager import Result, TerminalError
 from clientgo.meta import ObjectMeta, ObjectName, change, meta_for
-from clientgo.perturb.definitions import definitions_of
+from clientgo.perturb.scenario import definitions_of
 from clientgo.record import FakeRecorder
 from clientgo.testing.client import FakeClient
 from examples.database.server import Account, DatabaseServer, ServerUnavailable

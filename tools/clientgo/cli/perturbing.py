@@ -26,8 +26,7 @@ from clientgo.perturb.page import page
 from clientgo.perturb.plans import MAX_PER_KIND
 from clientgo.perturb.programs.processes import OperatorCommand
 from clientgo.perturb.report import groups, junit, progress, repeat, summary
-from clientgo.perturb.running import SMOKE_LIMIT
-from clientgo.perturb.shrink import shrunk
+from clientgo.perturb.running import SMOKE_LIMIT, shrunk
 
 FAILED, UNFINISHED = 1, 3
 """Exit codes."""

@@ -7,11 +7,12 @@ A test names the operator and what happens to it, and requires that no perturbat
     perturb(FooReconciler, steps=[create(foo), change(foo, {"spec": {"replicas": 3}}), delete(foo)]).check()
 """
 
-from clientgo.perturb.engine import Outside, PerturbResults, PlanResult, Scenario
+from clientgo.perturb.engine import PerturbResults, PlanResult
 from clientgo.perturb.programs.inprocess import Standalone
 from clientgo.perturb.programs.processes import OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.running import PlanSelection, perturb, run_scenario
+from clientgo.perturb.scenario import Outside, Scenario
 from clientgo.perturb.state import ClusterState, ObjectRef
 from clientgo.perturb.steps import (
     ScenarioStep,

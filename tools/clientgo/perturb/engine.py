@@ -4,29 +4,25 @@ The operator runs as usual, with real caches, queues and threads, on a server in
 one at a time, in an order that depends on nothing but the plan. So equal runs are equal, and a plan's name repeats it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.errors import ConfigError
 from clientgo.internal.collector import without_collection
-from clientgo.manager import Options
 from clientgo.perturb.compare import Masks
-from clientgo.perturb.definitions import definitions_of
 from clientgo.perturb.kinds.confirmation import Confirmation
 from clientgo.perturb.kinds.faults import AtEach
 from clientgo.perturb.kinds.hints import metadata_keys
 from clientgo.perturb.kinds.outside import learn_outside
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal
-from clientgo.perturb.oracles import ORACLES, Judged, judge
+from clientgo.perturb.oracles import Judged, judge
 from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, VARIATIONS, Plan, derive, perturbation_of
 from clientgo.perturb.programs.cluster import cluster_at_start, world_time
-from clientgo.perturb.programs.inprocess import OperatorProgram, Operators, PerturbedProgram
+from clientgo.perturb.programs.inprocess import OperatorProgram, PerturbedProgram
 from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
-from clientgo.perturb.state import ClusterState, Object, ObjectChange
+from clientgo.perturb.scenario import Invariant, Scenario, definitions_of
+from clientgo.perturb.state import ClusterState, ObjectChange
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs
 from clientgo.perturb.waiting import NOTHING, Awaited, Waiting
 from clientgo.perturb.world import Perturbation, World
@@ -34,66 +30,6 @@ from clientgo_apiserver.inmemory import InMemoryServer
 
 _BLINDING = frozenset(("stale", "unobserved", "late", "down"))
 _DELAYING = _BLINDING | {"leader-paused", "leader-running", TRANSITION}
-
-
-class Invariant(Protocol):
-    """Property that the user requires of the state at every revision, or at rest only."""
-
-    def __call__(self, state: ClusterState, /) -> object:
-        """Return None or True if it holds, else False or a text; or raise any exception."""
-
-
-class Outside(Protocol):
-    """System outside the cluster that the operator changes, in this process."""
-
-    def reset(self) -> None:
-        """Forget everything, before a run."""
-
-    def state(self) -> Any:
-        """Return the current state, made of dicts, lists and plain values: a copy."""
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """Operator, steps and expectations.
-
-    `setup` is a reconciler class, a list of them, a function that adds controllers to a new manager, a `Standalone`
-    program, or an `OperatorCommand`. `crds` are files, folders or dicts; those of kinds of this process, which
-    a reconciler declares or a step creates, are derived from their classes.
-    `invariants` are functions of a `ClusterState`, checked at every revision, `at_rest` after each step. `ignore` masks
-    fields, and `any_order` those whose values are assigned in the order of service (see `Masks`). `allow` names how
-    many objects of a resource may exist at a time or stay behind, `lasting` resources whose objects stay on purpose,
-    such as `namespaces`. `off` switches oracles off, each with a reason. `examples` are further values of fields of
-    custom resources, by path as in `spec.size`. The operator is quiet once it has not written for `settle` seconds of
-    its clock.
-    """
-
-    setup: Operators | OperatorCommand
-    steps: Sequence[ScenarioStep]
-    name: str = "scenario"
-    crds: Sequence[Path | str | Object] = ()
-    invariants: Sequence[Invariant] = ()
-    at_rest: Sequence[Invariant] = ()
-    outside: Outside | None = None
-    ignore: Sequence[str] = ()
-    allow: Mapping[str, int] = field(default_factory=dict)
-    off: Mapping[str, str] = field(default_factory=dict)
-    settle: float = 60.0
-    examples: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    lasting: Sequence[str] = ()
-    any_order: Sequence[str] = ()
-    options: Options = field(default_factory=lambda: Options(name="perturbed"))
-
-    def __post_init__(self) -> None:
-        if isinstance(self.setup, str) or not isinstance(self.name, str) or not isinstance(self.steps, Sequence):
-            raise ConfigError("invalid scenario: expected Scenario(setup, steps, name=...), in this order")
-        if not self.steps:
-            raise ConfigError(f"scenario {self.name} has no steps")
-        for name, reason in self.off.items():
-            if name not in ORACLES:
-                raise ConfigError(f"invalid oracle {name!r}: expected one of {', '.join(ORACLES)}")
-            if not reason:
-                raise ConfigError(f"oracle {name} is switched off without a reason")
 
 
 @dataclass(frozen=True)

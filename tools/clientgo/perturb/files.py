@@ -17,8 +17,8 @@ from typing import Any
 
 from clientgo.errors import ConfigError
 from clientgo.meta.manifests import read_documents
-from clientgo.perturb.engine import Scenario
 from clientgo.perturb.programs.processes import OperatorCommand
+from clientgo.perturb.scenario import Scenario
 from clientgo.perturb.state import Object
 from clientgo.perturb.steps import ScenarioStep, advance, change, create, delete, mark_ready, replace
 

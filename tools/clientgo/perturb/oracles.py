@@ -12,16 +12,8 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Any
 
-from clientgo.perturb.compare import (
-    Masks,
-    StateDifference,
-    differences,
-    differs_or_is_older,
-    normalized,
-    normalized_object,
-    state_differences,
-    text_of,
-)
+from clientgo.perturb.compare import Masks, normalized, normalized_object
+from clientgo.perturb.differences import StateDifference, differences, differs_or_is_older, state_differences, text_of
 from clientgo.perturb.kinds.derived import HISTORY
 from clientgo.perturb.kinds.lasting import leftovers
 from clientgo.perturb.kinds.order import counts_attempts, is_count, is_logged, is_order_of_service

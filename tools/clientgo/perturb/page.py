@@ -7,6 +7,7 @@ from clientgo.perturb.engine import PerturbResults, PlanResult
 from clientgo.perturb.oracles import ORACLES
 from clientgo.perturb.record import ScenarioRun, TimelineEntry
 from clientgo.perturb.report import counted, excerpt, explanation, groups, repeat
+from clientgo.perturb.scenario import Scenario
 
 MAX_ENTRIES = 80
 MAX_OBJECTS = 8
@@ -25,7 +26,7 @@ def page(results: PerturbResults, command: str = "") -> str:
     causes = groups(results.results)
     sections = [_cause(number, results, group, command) for number, group in enumerate(causes, 1)]
     if not causes and results.results:
-        sections = [f"<section><h2>Undisturbed run</h2>{picture(results.results[0].run)}</section>"]
+        sections = [f"<section><h2>Undisturbed run</h2>{picture(results.results[0].run, results.scenario)}</section>"]
     masks = "".join(f"<li><code>{escape(line)}</code></li>" for line in results.masks.lines())
     plans = "".join(
         f"<tr class={'ok' if result.passed else 'bad'}><td><code>{escape(str(result.plan))}</code><td>"
@@ -55,7 +56,7 @@ def _cause(number: int, results: PerturbResults, group: list[PlanResult], comman
     also = ", ".join(f"<code>{escape(str(other.plan))}</code>" for other in group[1:])
     return (
         f"<section><h2>Cause {number}: <code>{escape(str(result.plan))}</code></h2>"
-        f"<p>{escape(explanation(result))}</p>{''.join(blocks)}{picture(result.run)}"
+        f"<p>{escape(explanation(result))}</p>{''.join(blocks)}{picture(result.run, results.scenario)}"
         f"<p>Repeat it: <code>{escape(repeat(results, result, command))}</code></p>"
         f"{f'<p class=dim>Also: {also}</p>' if also else ''}</section>"
     )
@@ -66,12 +67,13 @@ def _diff_line(line: str) -> str:
     return f"<span class='{kind}'>{escape(line)}</span>\n"
 
 
-def picture(run: ScenarioRun) -> str:
+def picture(run: ScenarioRun, scenario: Scenario) -> str:
     """Return a picture of a run, and the texts of its marks below.
 
     It has lanes for the user, the operator and each object, from left to right.
     """
-    entries = [entry for entry in excerpt(run.trace, MAX_ENTRIES) if entry.lane != "read" or entry.detail != "200"]
+    part = (run.trace[index] for index in excerpt(run, scenario, MAX_ENTRIES))
+    entries = [entry for entry in part if entry.lane != "read" or entry.detail != "200"]
     objects = list(dict.fromkeys(entry.subject for entry in entries if entry.subject))[:MAX_OBJECTS]
     used = {entry.lane for entry in entries}
     lanes = [*(name for lane, name in _LANES.items() if lane in used), *objects]

@@ -9,16 +9,18 @@ The function is called when tests are collected, to learn the scenario; so the f
 default a few plans of each kind run, with `--perturb=all` all of them; plugins such as xdist distribute them.
 """
 
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from clientgo.perturb.engine import Engine, PerturbResults, Scenario
+from clientgo.perturb.engine import Engine, PerturbResults
 from clientgo.perturb.plans import MAX_PER_KIND, Plan
 from clientgo.perturb.programs.inprocess import Operators
 from clientgo.perturb.report import summary
 from clientgo.perturb.running import SMOKE_LIMIT
+from clientgo.perturb.scenario import Scenario
 from clientgo.perturb.steps import ScenarioStep
 
 FIXTURE = "perturb"
@@ -72,7 +74,8 @@ def perturb_fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
         result = engine.result(plan)
         if not result.passed:
             results = PerturbResults(engine.scenario, (result,), engine.masks, result.seconds)
-            pytest.fail(summary(results, command=f"pytest '{node.nodeid}'"), pytrace=False)
+            every = " --perturb=all" if request.config.getoption("--perturb") == "all" else ""
+            pytest.fail(summary(results, command=f"pytest {shlex.quote(node.nodeid)}{every}"), pytrace=False)
 
     return run
 

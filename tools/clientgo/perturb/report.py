@@ -8,6 +8,7 @@ from clientgo.perturb.engine import PerturbResults, PlanResult
 from clientgo.perturb.oracles import ORACLES
 from clientgo.perturb.plans import PLANS, REFERENCE
 from clientgo.perturb.record import ScenarioRun, TimelineEntry, Violation
+from clientgo.perturb.scenario import Scenario
 
 MARKS = {
     "step": "──",
@@ -74,7 +75,7 @@ def _cause(results: PerturbResults, group: list[PlanResult], command: str, *, ti
         lines += [f"    No bug if {oracle.none_if}"] if oracle is not None else []
         lines += [f"      {line}" for line in finding.details]
     if timelines:
-        lines += ["  Timeline:", *(f"    {line}" for line in timeline(shortest.run))]
+        lines += ["  Timeline:", *(f"    {line}" for line in timeline(shortest.run, results.scenario))]
     lines.append(f"  Repeat it: {repeat(results, shortest, command)}")
     if group[1:]:
         further = [str(result.plan) for result in group[1:]]
@@ -94,16 +95,29 @@ def repeat(results: PerturbResults, result: PlanResult, command: str = "") -> st
     return command.replace("{steps}", steps).replace("{plan}", str(result.plan))
 
 
-def timeline(run: ScenarioRun) -> list[str]:
-    """Return the timeline around the perturbation, or the whole one if it is short, as lines."""
-    return [_line(entry) for entry in excerpt(run.trace)]
+def timeline(run: ScenarioRun, scenario: Scenario) -> list[str]:
+    """Return the timeline as lines, of a long one the part around what the plan changes."""
+    part = excerpt(run, scenario)
+    lines = [_line(run.trace[index]) for index in part]
+    earlier, later = part.start, len(run.trace) - part.stop
+    before = [f"… {earlier} earlier entries are left out"] if earlier else []
+    return [*before, *lines, *([f"… {later} later entries are left out"] if later else [])]
 
 
-def excerpt(trace: Sequence[TimelineEntry], most: int = MAX_TIMELINE) -> list[TimelineEntry]:
-    """Return the part of a timeline that begins shortly before the perturbation."""
-    hits = [index for index, entry in enumerate(trace) if entry.lane == "perturb"]
-    begin = max(0, hits[0] - _CONTEXT) if hits and len(trace) > most else 0
-    return list(trace[begin : begin + most])
+def excerpt(run: ScenarioRun, scenario: Scenario, most: int = MAX_TIMELINE) -> range:
+    """Return the indices of the entries from shortly before the perturbation, or the first step of the plan's own.
+
+    Short timelines are whole.
+    """
+    usual = [step.name for step in scenario.steps]
+    own = next((number for number, name in enumerate(run.steps) if usual[number : number + 1] != [name]), len(usual))
+    hits = (
+        index
+        for index, entry in enumerate(run.trace)
+        if entry.lane == "perturb" or (entry.lane == "step" and entry.step >= own)
+    )
+    begin = max(0, next(hits, 0) - _CONTEXT) if len(run.trace) > most else 0
+    return range(begin, min(begin + most, len(run.trace)))
 
 
 def _line(entry: TimelineEntry) -> str:

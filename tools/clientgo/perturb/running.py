@@ -1,4 +1,4 @@
-"""Runs of a scenario's plans: all or some, in one process or several, within a time."""
+"""Runs of a scenario's plans: all or some, in one process or several, within a time; and with fewer steps."""
 
 import gc
 import multiprocessing
@@ -15,14 +15,20 @@ from typing import Any, cast
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError
 from clientgo.internal.collector import without_collection
-from clientgo.perturb.engine import Engine, PerturbResults, PlanResult, Scenario
-from clientgo.perturb.plans import MAX_PER_KIND, PLANS, REFERENCE, Plan
+from clientgo.perturb.engine import Engine, PerturbResults, PlanResult
+from clientgo.perturb.plans import MAX_PER_KIND, PLANS, REFERENCE, TRANSITION, Plan
 from clientgo.perturb.programs.inprocess import Operators
 from clientgo.perturb.record import ScenarioRun
+from clientgo.perturb.scenario import Scenario
 from clientgo.perturb.steps import ScenarioStep
 
 SMOKE_LIMIT = 2
 """Plans of each kind in a smoke test."""
+
+MAX_RUNS = 60
+"""Runs to look for the fewest steps of one failure."""
+
+_PER_STEP = 12  # plans of a kind to try for each step that is left out
 
 PLANS_BETWEEN_COLLECTIONS = 4
 """Plans after which their garbage is collected, about 10 MB each: that of new objects, which costs little."""
@@ -227,3 +233,38 @@ def _may_fork() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
+
+
+def shrunk(scenario: Scenario, result: PlanResult, budget: int = MAX_RUNS) -> tuple[list[int], PlanResult]:
+    """Return the numbers of the steps that are needed, from 1, and the result with only these.
+
+    A step is left out if the plan, or another one of its kind, still fails by the same oracle without it.
+    """
+    steps = list(range(1, len(scenario.steps) + 1))
+    if result.plan.kind == TRANSITION or not result.findings:
+        return steps, result
+    for number in reversed(steps[:]):
+        fewer = [step for step in steps if step != number]
+        if not fewer or budget <= 0:
+            break
+        shorter, runs = _failing(replace(scenario, steps=[scenario.steps[step - 1] for step in fewer]), result)
+        budget -= runs
+        if shorter is not None:
+            steps, result = fewer, shorter
+    return steps, result
+
+
+def _failing(scenario: Scenario, result: PlanResult) -> tuple[PlanResult | None, int]:
+    engine, oracle = Engine(scenario), result.findings[0].oracle
+    reference = engine.result(REFERENCE)
+    if reference.findings:
+        same = result.plan == REFERENCE and reference.findings[0].oracle == oracle
+        return (reference if same else None), 2
+    runs = 2
+    candidates = [] if result.plan == REFERENCE else engine.plans([result.plan.kind], _PER_STEP)[1:]
+    for plan in sorted(candidates, key=lambda plan: plan != result.plan):
+        runs += 1
+        shorter = engine.result(plan)
+        if shorter.findings and shorter.findings[0].oracle == oracle:
+            return shorter, runs
+    return None, runs

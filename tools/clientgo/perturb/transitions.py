@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from clientgo.perturb.compare import StateDifference, normalized
+from clientgo.perturb.compare import normalized
+from clientgo.perturb.differences import StateDifference
 from clientgo.perturb.kinds.deadlines import compare_deadlines
 from clientgo.perturb.kinds.refusals import is_declined, is_finished, refuses
 from clientgo.perturb.kinds.rehearsal import (

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clientgo.perturb.compare import StateDifference, normalized_object
+from clientgo.perturb.compare import normalized_object
+from clientgo.perturb.differences import StateDifference
 from clientgo.perturb.kinds.order import is_record
 from clientgo.perturb.kinds.rehearsal import (
     Moment,

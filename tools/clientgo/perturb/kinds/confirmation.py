@@ -3,7 +3,8 @@
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 
-from clientgo.perturb.compare import normalized, state_differences
+from clientgo.perturb.compare import normalized
+from clientgo.perturb.differences import state_differences
 from clientgo.perturb.kinds.endings import deletions
 from clientgo.perturb.kinds.outside import outside_differences
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Moment, comes_with_time, ended_early

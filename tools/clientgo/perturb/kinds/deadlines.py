@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from clientgo.perturb.compare import FieldPath, time_of, value_at
+from clientgo.perturb.differences import FieldPath, time_of, value_at
 from clientgo.perturb.kinds.rehearsal import Moment
 from clientgo.perturb.record import Violation
 from clientgo.perturb.state import ObjectRef

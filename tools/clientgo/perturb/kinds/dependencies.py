@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterator
 from functools import partial
 
-from clientgo.perturb.compare import StateDifference
+from clientgo.perturb.differences import StateDifference
 from clientgo.perturb.kinds.rehearsal import (
     Moment,
     Rehearsal,

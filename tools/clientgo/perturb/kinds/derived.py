@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.perturb.compare import FieldPath, StateDifference, value_at
+from clientgo.perturb.differences import FieldPath, StateDifference, value_at
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import Object, ObjectRef, owner_uids
 from clientgo_apiserver.cluster.rollout import HASH_LABEL

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from clientgo.perturb.compare import FieldPath, adds, text_of, value_at
+from clientgo.perturb.differences import FieldPath, adds, text_of, value_at
 from clientgo.perturb.kinds.faults import AtWrite, Down, InterruptedCreation
 from clientgo.perturb.kinds.lasting import asks_to_retain, leftovers
 from clientgo.perturb.kinds.outside import OutsideDifference, outside_differences

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Set
 
-from clientgo.perturb.compare import StateDifference
+from clientgo.perturb.differences import StateDifference
 from clientgo.perturb.kinds.rehearsal import Moment, Rehearsal, Verdict, ended_early, not_applicable, short_name
 from clientgo.perturb.kinds.userobjects import UserObject, user_objects
 from clientgo.perturb.record import ScenarioRun, Violation

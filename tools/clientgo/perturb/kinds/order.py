@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from clientgo.perturb.compare import FieldPath, MaskedValue, StateDifference, time_of, value_at
+from clientgo.perturb.differences import FieldPath, MaskedValue, StateDifference, time_of, value_at
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import ClusterState, ObjectRef
 

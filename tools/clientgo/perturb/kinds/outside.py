@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from clientgo.perturb.compare import OUTSIDE, UUID, FieldPath, Masks, differences
+from clientgo.perturb.compare import OUTSIDE, UUID, Masks
+from clientgo.perturb.differences import FieldPath, differences
 from clientgo.perturb.kinds.order import serves_others_first
 from clientgo.perturb.kinds.rehearsal import Moment
 from clientgo.perturb.record import ScenarioRun

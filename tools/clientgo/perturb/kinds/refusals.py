@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from clientgo.meta.conditions import conditions_of, observed_generation
-from clientgo.perturb.compare import StateDifference, value_at
+from clientgo.perturb.differences import StateDifference, value_at
 from clientgo.perturb.record import OperatorWrite, ScenarioRun
 from clientgo.perturb.state import ClusterState, Object
 

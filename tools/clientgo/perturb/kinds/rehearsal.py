@@ -9,15 +9,13 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
-from clientgo.perturb.compare import (
+from clientgo.perturb.compare import Masks, normalized, unplaced
+from clientgo.perturb.differences import (
     MaskedValue,
-    Masks,
     StateDifference,
     differences,
     is_absent,
-    normalized,
     state_differences,
-    unplaced,
     value_at,
 )
 from clientgo.perturb.kinds.derived import (

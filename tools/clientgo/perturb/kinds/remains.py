@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from clientgo.perturb.compare import FieldPath, differences, is_absent, text_of
+from clientgo.perturb.differences import FieldPath, differences, is_absent, text_of
 from clientgo.perturb.kinds.endings import deletions
 from clientgo.perturb.kinds.outside import OutsideDifference, outside_differences
 from clientgo.perturb.kinds.rehearsal import Again, Moment, Rehearsal, ended_early

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from clientgo.meta.conditions import conditions_of
-from clientgo.perturb.compare import MaskedValue, normalized, state_differences, time_of
+from clientgo.perturb.compare import normalized
+from clientgo.perturb.differences import MaskedValue, state_differences, time_of
 from clientgo.perturb.kinds.faults import Down
 from clientgo.perturb.kinds.order import is_record
 from clientgo.perturb.kinds.refusals import READY, claims_ready

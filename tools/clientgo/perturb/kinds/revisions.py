@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from clientgo.perturb.compare import StateDifference
+from clientgo.perturb.differences import StateDifference
 from clientgo.perturb.kinds.rehearsal import ended_early
 from clientgo.perturb.record import ScenarioRun
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clientgo.perturb.compare import StateDifference, value_at
+from clientgo.perturb.differences import StateDifference, value_at
 from clientgo.perturb.kinds.derived import template_of
 from clientgo.perturb.kinds.rehearsal import identified
 from clientgo.perturb.record import ScenarioRun

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.perturb.compare import FieldPath, value_at
+from clientgo.perturb.differences import FieldPath, value_at
 from clientgo.perturb.kinds.derived import scaler_of
 from clientgo.perturb.kinds.endings import deletions, list_paths
 from clientgo.perturb.kinds.faults import Down, Ticking

@@ -1,0 +1,112 @@
+"""Scenario: an operator, the steps of its user, and what is expected; and its CustomResourceDefinitions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from clientgo.codegen.crd.manifest import definitions_of as definitions_of_classes
+from clientgo.codegen.inputs.apitypes import check_class
+from clientgo.codegen.problems import Problems
+from clientgo.errors import ConfigError
+from clientgo.manager import Options, Reconciler
+from clientgo.meta.classes.check import is_built_in
+from clientgo.meta.manifests import name_of, read_crds
+from clientgo.perturb.oracles import ORACLES
+from clientgo.perturb.programs.inprocess import Operators
+from clientgo.perturb.programs.processes import OperatorCommand
+from clientgo.perturb.state import ClusterState, Object
+from clientgo.perturb.steps import ScenarioStep
+
+
+class Invariant(Protocol):
+    """Property that the user requires of the state at every revision, or at rest only."""
+
+    def __call__(self, state: ClusterState, /) -> object:
+        """Return None or True if it holds, else False or a text; or raise any exception."""
+
+
+class Outside(Protocol):
+    """System outside the cluster that the operator changes, in this process."""
+
+    def reset(self) -> None:
+        """Forget everything, before a run."""
+
+    def state(self) -> Any:
+        """Return the current state, made of dicts, lists and plain values: a copy."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Operator, steps and expectations.
+
+    `setup` is a reconciler class, a list of them, a function that adds controllers to a new manager, a `Standalone`
+    program, or an `OperatorCommand`. `crds` are files, folders or dicts; those of kinds of this process, which
+    a reconciler declares or a step creates, are derived from their classes.
+    `invariants` are functions of a `ClusterState`, checked at every revision, `at_rest` after each step. `ignore` masks
+    fields, and `any_order` those whose values are assigned in the order of service (see `Masks`). `allow` names how
+    many objects of a resource may exist at a time or stay behind, `lasting` resources whose objects stay on purpose,
+    such as `namespaces`. `off` switches oracles off, each with a reason. `examples` are further values of fields of
+    custom resources, by path as in `spec.size`. The operator is quiet once it has not written for `settle` seconds of
+    its clock.
+    """
+
+    setup: Operators | OperatorCommand
+    steps: Sequence[ScenarioStep]
+    name: str = "scenario"
+    crds: Sequence[Path | str | Object] = ()
+    invariants: Sequence[Invariant] = ()
+    at_rest: Sequence[Invariant] = ()
+    outside: Outside | None = None
+    ignore: Sequence[str] = ()
+    allow: Mapping[str, int] = field(default_factory=dict)
+    off: Mapping[str, str] = field(default_factory=dict)
+    settle: float = 60.0
+    examples: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    lasting: Sequence[str] = ()
+    any_order: Sequence[str] = ()
+    options: Options = field(default_factory=lambda: Options(name="perturbed"))
+
+    def __post_init__(self) -> None:
+        if isinstance(self.setup, str) or not isinstance(self.name, str) or not isinstance(self.steps, Sequence):
+            raise ConfigError("invalid scenario: expected Scenario(setup, steps, name=...), in this order")
+        if not self.steps:
+            raise ConfigError(f"scenario {self.name} has no steps")
+        for name, reason in self.off.items():
+            if name not in ORACLES:
+                raise ConfigError(f"invalid oracle {name!r}: expected one of {', '.join(ORACLES)}")
+            if not reason:
+                raise ConfigError(f"oracle {name} is switched off without a reason")
+
+
+def definitions_of(
+    setup: object, definitions: Sequence[Path | str | Object | type], created: Iterable[type[Any]] = ()
+) -> list[Object]:
+    """Return the definitions that are given as files, folders, dicts or classes, and those of other kinds.
+
+    These are the kinds of a reconciler, and of the objects that the steps create.
+
+    Raises:
+        ConfigError: a file cannot be read, or a class cannot be described.
+    """
+    documents = [obj for obj in definitions if isinstance(obj, dict)]
+    documents += read_crds([Path(path) for path in definitions if isinstance(path, str | Path)])
+    names = {name_of(document) for document in documents}
+    custom = (kind for kind in (*_kinds_of(setup), *created) if not is_built_in(kind))
+    classes = [*(cls for cls in definitions if isinstance(cls, type)), *custom]
+    return documents + [crd for crd in _derived(classes) if name_of(crd) not in names]
+
+
+def _kinds_of(setup: object) -> Iterable[type[Any]]:
+    for cls in setup if isinstance(setup, list) else [setup]:
+        if isinstance(cls, type) and issubclass(cls, Reconciler):
+            yield from cls.declaration.kinds()
+
+
+def _derived(classes: Iterable[type[Any]]) -> list[Object]:
+    problems = Problems()
+    checked = [cls for cls in dict.fromkeys(classes) if is_dataclass(cls) and check_class(cls, problems)]
+    definitions = definitions_of_classes(checked, problems)
+    for problem in problems:
+        raise ConfigError(problem)
+    return definitions
