@@ -235,6 +235,14 @@ class _PriorityClassStrategy(Strategy):
         return new
 
 
+class _DriverStrategy(Strategy):
+    """Strategy of CSIDrivers, which have no generation until their first change."""
+
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
+        """Return the driver with its generation."""
+        return self.counted_update(context, new, old)
+
+
 class _ServiceAccountStrategy(Strategy):
     """Strategy of ServiceAccounts, which refer to secrets of their namespace by name alone."""
 
@@ -268,7 +276,7 @@ def _with_sources(claim: Object) -> Object:
         del spec["dataSource"]
     elif source and not reference:
         spec["dataSourceRef"] = source
-    elif reference and not source and not reference.get("namespace") and _is_source(reference):
+    elif reference and not source and not reference.get("namespace"):
         spec["dataSource"] = {field: reference[field] for field in ("apiGroup", "kind", "name") if field in reference}
     return {**claim, "spec": spec}
 
@@ -304,6 +312,7 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("resource.k8s.io", "devicetaintrules", ""): _TaintStrategy(),
     ("resource.k8s.io", "resourceslices", ""): _TaintStrategy(),
     ("scheduling.k8s.io", "priorityclasses", ""): _PriorityClassStrategy(),
+    ("storage.k8s.io", "csidrivers", ""): _DriverStrategy(),
     (*_REQUESTS, ""): RequestStrategy(),
     (*_REQUESTS, "approval"): ApprovalStrategy(),
     (*_REQUESTS, "status"): RequestStatusStrategy(),
