@@ -16,7 +16,7 @@ from clientgo_apiserver.storage.keys import PODS
 from clientgo_apiserver.storage.stored import Key
 
 PRIORITY_CLASSES: Key = ("scheduling.k8s.io", "priorityclasses")
-_RUNTIME_CLASSES: Key = ("node.k8s.io", "runtimeclasses")
+RUNTIME_CLASSES: Key = ("node.k8s.io", "runtimeclasses")
 STORAGE_CLASSES: Key = ("storage.k8s.io", "storageclasses")
 _INGRESS_CLASSES: Key = ("networking.k8s.io", "ingressclasses")
 _PREEMPTING = "PreemptLowerPriority"
@@ -97,16 +97,20 @@ def _with_tolerations(pod: Object) -> Object:
     return _with_spec(pod, tolerations=[*present, *added]) if added else pod
 
 
+def fixed_overhead(runtime_class: Object | None) -> Object | None:
+    """Return the overhead of the pods of a runtime class."""
+    overhead: Object | None = ((runtime_class or {}).get("overhead") or {}).get("podFixed")
+    return overhead
+
+
 def _set_runtime(state: State, write: Write, pod: Object) -> Object:
     spec, name = pod["spec"], pod["spec"].get("runtimeClassName")
-    runtime_class = state.store.get(_RUNTIME_CLASSES, "", name) if name else None
+    runtime_class = state.store.get(RUNTIME_CLASSES, "", name) if name else None
     if name and runtime_class is None:
         raise forbidden(write.resource, _name(pod), f'pod rejected: RuntimeClass "{name}" not found')
-    overhead = ((runtime_class or {}).get("overhead") or {}).get("podFixed")
-    if spec.get("overhead") and spec["overhead"] != overhead:
+    overhead = fixed_overhead(runtime_class)
+    if overhead and spec.get("overhead") and spec["overhead"] != overhead:
         reason = "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
-        if not overhead:
-            reason = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
         raise forbidden(write.resource, _name(pod), f"pod rejected: {reason}")
     changed: Object = {"overhead": overhead} if overhead else {}
     scheduling = (runtime_class or {}).get("scheduling") or {}

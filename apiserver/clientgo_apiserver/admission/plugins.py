@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from clientgo_apiserver.admission import podsecurity
 from clientgo_apiserver.admission.claims import check_admin_access, check_claim_status
-from clientgo_apiserver.admission.defaulting import PRIORITY_CLASSES, STORAGE_CLASSES
+from clientgo_apiserver.admission.defaulting import PRIORITY_CLASSES, RUNTIME_CLASSES, STORAGE_CLASSES, fixed_overhead
 from clientgo_apiserver.admission.escalation import check_escalation
 from clientgo_apiserver.admission.limitranges import check_ranges
 from clientgo_apiserver.admission.signers import check_signer
@@ -104,6 +104,14 @@ def _storage(spec: Object) -> Fraction:
     return requested.value if requested is not None else Fraction(0)
 
 
+def _check_overhead(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Check that a new pod has an overhead only if its runtime class defines one (403)."""
+    name = new["spec"].get("runtimeClassName") or ""
+    if old is None and "overhead" in new["spec"] and not fixed_overhead(state.store.get(RUNTIME_CLASSES, "", name)):
+        reason = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise forbidden(write.resource, new["metadata"]["name"], reason)
+
+
 Plugin = Callable[[State, Write, Object, Object | None], None]
 
 
@@ -120,7 +128,7 @@ def check_policies(state: State, write: Write, new: Object, old: Object | None) 
 
 _PLUGINS: dict[Key, tuple[Plugin, ...]] = {
     **dict.fromkeys((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS), (check_escalation,)),
-    PODS: (check_ranges, podsecurity.check_pod),
+    PODS: (_check_overhead, check_ranges, podsecurity.check_pod),
     DEVICE_CLAIMS: (check_admin_access,),
     ("resource.k8s.io", "resourceclaimtemplates"): (check_admin_access,),
     ("", "persistentvolumeclaims"): (check_ranges, _check_resize),

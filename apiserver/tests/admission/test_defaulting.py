@@ -32,6 +32,7 @@ def test_pod_takes_the_priority_of_its_class_or_of_the_default_class(kube: Kube)
         ({"priorityClassName": "none"}, "no PriorityClass with name none was found"),
         ({"priority": 3}, "the integer value of priority (3) must not be provided in pod spec"),
         ({"runtimeClassName": "none"}, 'pod rejected: RuntimeClass "none" not found'),
+        ({"overhead": {}}, "pod rejected: Pod Overhead set without corresponding RuntimeClass"),
         ({"overhead": {"cpu": "1"}}, "pod rejected: Pod Overhead set without corresponding RuntimeClass"),
     ],
 )

@@ -44,8 +44,7 @@ csidrivers spec: {tokenRequests: [{}], serviceAccountTokenInSecrets: false} => n
 csistoragecapacities nodeTopology: {matchLabels: {beta.kubernetes.io/os: a}}
     => nodeTopology.matchLabels.beta.kubernetes.io/os: deprecated
 runtimeclasses scheduling: {nodeSelector: {beta.kubernetes.io/os: a}} => scheduling.nodeSelector: deprecated since v1.14
-nodes spec: {configSource: {}, podCIDRs: [10.0.0.1/24]}
-    => spec.configSource: the feature && spec.podCIDRs[0]: CIDR value
+nodes spec: {podCIDRs: [10.0.0.1/24]} => spec.podCIDRs[0]: CIDR value
 serviceaccounts metadata: {annotations: {kubernetes.io/enforce-mountable-secrets: "true"}}
     => metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated
 statefulsets spec: {revisionHistoryLimit: -1} => spec.revisionHistoryLimit: a negative value retains all
