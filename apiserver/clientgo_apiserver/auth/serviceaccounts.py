@@ -73,7 +73,7 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": named,
-        "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
+        "spec": {"boundObjectRef": None, **spec, "audiences": audiences, "expirationSeconds": seconds},
         "status": {"token": _signed(state, claims), "expirationTimestamp": expires},
     }
 
@@ -159,10 +159,8 @@ def _bound(state: State, namespace: str, account: str, reference: Any) -> Object
         return {}
     member, name = str(reference.get("kind", "")).lower(), reference.get("name", "")
     if member not in _BINDABLE:
-        reason = (
-            f"cannot bind token to object of type {reference.get('apiVersion', '')}, Kind={reference.get('kind', '')}"
-        )
-        raise bad_request(reason)
+        group, _, version = reference.get("apiVersion", "").rpartition("/")
+        raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={reference.get('kind', '')}")
     served = state.registry.built_in("", _BINDABLE[member])
     obj = state.store.get(served.storage, "" if member == "node" else namespace, name)
     if obj is None:

@@ -217,8 +217,8 @@ async def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
     options = read_delete_options(request)
     write = _write(state, request, route, "DeleteOptions")
     _warn_of_orphans(route, request, options)
-    result = await delete(state, write, options)
-    return await _one(route, request, result, 200)
+    result, is_gone = await delete(state, write, options)
+    return await _one(route, request, result, 200 if is_gone or not options.cascades else 202)
 
 
 def _warn_of_orphans(route: RequestInfo, request: HTTPRequest, options: ParsedDeleteOptions) -> None:

@@ -25,6 +25,7 @@ _JSON_TYPES = ("", "application/json")
 YAML_TYPES = ("application/yaml",)
 _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
 # The scheme's name in messages about unregistered kinds.
+_UNVERSIONED = ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "List", "Status")
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 # Versions of which a real server still knows these kinds, although it serves none of them.
 _UNSERVED = {
@@ -230,10 +231,16 @@ def _mismatch(sent: str, resource: Resource) -> ApiFailure:
 
 def no_conversion(kind: str, api_version: str, resource: Resource) -> str:
     """Return the error of an object whose kind is unknown or not that of a built-in resource."""
-    if find_message(api_version, kind) is None:
+    if not _is_registered(api_version, kind):
         return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
     version = api_version.rpartition("/")[2]
     return f"converting ({version}.{kind}) to ({resource.package}.{resource.kind}): unknown conversion"
+
+
+def _is_registered(api_version: str, kind: str) -> bool:
+    """Return whether a real server's scheme has a kind: also lists, and kinds of the API itself."""
+    names = {kind, kind.removesuffix("List")}
+    return any(find_message(api_version, name) for name in names) or (api_version == "v1" and kind in _UNVERSIONED)
 
 
 def _unregistered(kind: str, api_version: str, expected: str) -> ApiFailure:

@@ -136,6 +136,12 @@ def test_impersonation_needs_permission(guarded: Guarded) -> None:
     )
 
 
+def test_impersonated_user_may_be_unauthenticated(guarded: Guarded) -> None:
+    headers = {"impersonate_user": "eve", "impersonate_group": "system:unauthenticated"}
+    review = guarded.send("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, **headers)
+    assert (review.status, 'User \\"eve\\" cannot create' in review.body.decode()) == (403, True)
+
+
 def test_constrained_impersonation_needs_permission_for_user_and_request(guarded: Guarded) -> None:
     group = "authentication.k8s.io"
     guarded.role("act", rule("impersonate:user-info", "users", group, resourceNames=["eve"]), cluster=True)
