@@ -1,7 +1,7 @@
 """Built-in mutating admission: what a new object takes over from the cluster's classes and from its protection.
 
-These are the plugins Priority, DefaultTolerationSeconds, RuntimeClass, DefaultStorageClass, DefaultIngressClass,
-StorageObjectInUseProtection and TaintNodesByCondition; a class is looked up when the object is created.
+These are the plugins Priority, DefaultTolerationSeconds, RuntimeClass, PodTopologyLabels, DefaultStorageClass,
+DefaultIngressClass, StorageObjectInUseProtection and TaintNodesByCondition; a class is looked up when the object is created.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +12,7 @@ from clientgo_apiserver.api.status import forbidden
 from clientgo_apiserver.registry.validation.access import SYSTEM_CLASSES
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
-from clientgo_apiserver.storage.keys import PODS
+from clientgo_apiserver.storage.keys import NODES, PODS
 from clientgo_apiserver.storage.stored import Key
 
 PRIORITY_CLASSES: Key = ("scheduling.k8s.io", "priorityclasses")
@@ -21,6 +21,7 @@ STORAGE_CLASSES: Key = ("storage.k8s.io", "storageclasses")
 _INGRESS_CLASSES: Key = ("networking.k8s.io", "ingressclasses")
 _PREEMPTING = "PreemptLowerPriority"
 _EVICTING = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_TOPOLOGY = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
 _NOT_READY: Object = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
@@ -95,6 +96,20 @@ def _with_tolerations(pod: Object) -> Object:
         )
     ]
     return _with_spec(pod, tolerations=[*present, *added]) if added else pod
+
+
+def with_topology(state: State, meta: Object, node: str) -> Object:
+    """Return metadata of a pod, or of its binding, with the labels of the node that name its region and zone."""
+    if not state.release.enabled("PodTopologyLabelsAdmission"):
+        return meta
+    labels = ((state.store.get(NODES, "", node) or {}).get("metadata") or {}).get("labels") or {}
+    found = {label: labels[label] for label in _TOPOLOGY if label in labels}
+    return {**meta, "labels": {**(meta.get("labels") or {}), **found}} if found else meta
+
+
+def _set_topology(state: State, _: Write, pod: Object) -> Object:
+    node = pod["spec"].get("nodeName")
+    return {**pod, "metadata": with_topology(state, pod["metadata"], node)} if node else pod
 
 
 def fixed_overhead(runtime_class: Object | None) -> Object | None:
@@ -172,7 +187,7 @@ def _name(obj: Object) -> str:
 PVC_PROTECTION, PV_PROTECTION = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 VAC_PROTECTION = "kubernetes.io/vac-protection"
 _DEFAULTS: Mapping[Key, tuple[Default, ...]] = {
-    ("", "pods"): (with_range_defaults, _set_priority, _add_tolerations, _set_runtime),
+    ("", "pods"): (with_range_defaults, _set_priority, _add_tolerations, _set_runtime, _set_topology),
     ("", "nodes"): (_taint,),
     ("", "persistentvolumeclaims"): (_set_storage_class, _protect(PVC_PROTECTION)),
     ("", "persistentvolumes"): (_protect(PV_PROTECTION),),

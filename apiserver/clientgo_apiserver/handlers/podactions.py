@@ -5,6 +5,7 @@ from dataclasses import replace
 import msgspec
 
 from clientgo_apiserver.admission import chain
+from clientgo_apiserver.admission.defaulting import with_topology
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, forbidden, joined, not_supported, required
 from clientgo_apiserver.gotypes.metadata import timestamp
@@ -175,8 +176,9 @@ async def bind(state: State, write: Write, content_type: str) -> Object:
         if not write.name:
             raise bad_request("Name parameter required.")
     binding = await _read(state, write, content_type, _BINDING)
-    target, meta = binding.get("target") or {}, binding["metadata"]
+    target = binding.get("target") or {}
     _check_target(target)
+    meta = with_topology(state, binding["metadata"], target["name"])
     pods = state.registry.built_in(*PODS)
     pod = get(state, pods, write.namespace, write.name).object
     for member, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
