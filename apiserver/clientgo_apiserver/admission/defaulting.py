@@ -1,7 +1,8 @@
 """Built-in mutating admission: what a new object takes over from the cluster's classes and from its protection.
 
 These are the plugins Priority, DefaultTolerationSeconds, RuntimeClass, PodTopologyLabels, DefaultStorageClass,
-DefaultIngressClass, StorageObjectInUseProtection and TaintNodesByCondition; a class is looked up when the object is created.
+DefaultIngressClass, StorageObjectInUseProtection and TaintNodesByCondition; a class is looked up when the object is
+created.
 """
 
 from collections.abc import Callable, Mapping
@@ -103,8 +104,8 @@ def with_topology(state: State, meta: Object, node: str) -> Object:
     if not state.release.enabled("PodTopologyLabelsAdmission"):
         return meta
     labels = ((state.store.get(NODES, "", node) or {}).get("metadata") or {}).get("labels") or {}
-    found = {label: labels[label] for label in _TOPOLOGY if label in labels}
-    return {**meta, "labels": {**(meta.get("labels") or {}), **found}} if found else meta
+    topology = {label: labels[label] for label in _TOPOLOGY if label in labels}
+    return {**meta, "labels": {**(meta.get("labels") or {}), **topology}} if topology else meta
 
 
 def _set_topology(state: State, _: Write, pod: Object) -> Object:

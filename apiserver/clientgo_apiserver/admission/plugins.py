@@ -116,14 +116,21 @@ Plugin = Callable[[State, Write, Object, Object | None], None]
 
 
 def check_policies(state: State, write: Write, new: Object, old: Object | None) -> None:
-    """Check an object that is about to be created or updated; for subresources, only its owners and signer."""
+    """Check an object that is about to be created or updated; for most subresources, only its owners and signer."""
     check_owners(state, write, new, old)
     check_signer(state, write, new, old)
     if write.resource.storage == DEVICE_CLAIMS:
         check_claim_status(state, write, new, old)
-    if not write.subresource:
-        for plugin in _PLUGINS.get(write.resource.storage, ()):
-            plugin(state, write, new, old)
+    key = write.resource.storage
+    plugins = _SUBRESOURCES.get((key, write.subresource), ()) if write.subresource else _PLUGINS.get(key, ())
+    for plugin in plugins:
+        plugin(state, write, new, old)
+
+
+_SUBRESOURCES: dict[tuple[Key, str], tuple[Plugin, ...]] = {
+    (PODS, "ephemeralcontainers"): (podsecurity.check_pod,),
+    (PODS, "resize"): (check_ranges, podsecurity.check_pod),
+}
 
 
 _PLUGINS: dict[Key, tuple[Plugin, ...]] = {

@@ -1,9 +1,8 @@
-"""Removal of the fields of built-in kinds whose feature gate is off, or whose feature is gone: those with `gate=` or
-`removed` in the table of Go types.
+"""Removal of the fields of built-in kinds whose feature gate is off, or whose feature is gone.
 
-A real server removes them from what is stored, although their managers own them. An object that already uses a feature
-keeps its fields. As most objects have none, they are looked for only where their types can occur, and nothing is
-changed in place.
+They have `gate=` or `removed` in the table of Go types. A real server removes them from what is stored, although their
+managers own them. An object that already uses a feature keeps its fields. As most objects have none, they are looked
+for only where their types can occur, and nothing is changed in place.
 """
 
 from collections.abc import Iterator, Mapping

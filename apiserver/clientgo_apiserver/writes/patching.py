@@ -23,7 +23,7 @@ from clientgo_apiserver.api.status import (
 from clientgo_apiserver.crds.structural import whole_numbers
 from clientgo_apiserver.gotypes.structs import check_field
 from clientgo_apiserver.gotypes.typedvalues import typed_errors
-from clientgo_apiserver.http.decode import is_earlier, media_type, no_conversion, parse_json, parse_yaml
+from clientgo_apiserver.http.decode import is_earlier, no_conversion, parse_json, parse_yaml
 from clientgo_apiserver.http.gojson import duplicate_fields, duplicate_yaml_keys, go_json, in_text_order
 from clientgo_apiserver.http.jsonpatch import failure_of, json_patch
 from clientgo_apiserver.http.nesting import value_error

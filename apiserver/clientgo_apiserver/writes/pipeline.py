@@ -370,7 +370,7 @@ def _commit(state: State, write: Write, outcome: _Outcome, new: Object) -> Entry
         return Entry(outcome.response, state.store.revision)
     if outcome.finished:
         state.store.remove(write.resource.storage, *name_of(new))
-        return Entry(in_order(new), state.store.revision)  # with the version before, because this state was never stored
+        return Entry(in_order(new), state.store.revision)  # with the version before, as this state was never stored
     return state.store.put(write.resource.storage, _to_store(write, new), outcome.prepared)
 
 

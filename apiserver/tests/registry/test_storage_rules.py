@@ -9,7 +9,6 @@ from apiserver.tests.inprocess import MERGE, PODS, Kube
 from apiserver.tests.registry.ruletables import cases, check
 
 
-
 def volume(**fields: Any) -> dict[str, Any]:
     return {"spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], **fields}}
 
@@ -55,6 +54,8 @@ ipaddresses metadata: {name: a} => metadata.name: Invalid value: "a": must be a 
 ipaddresses metadata: {name: 10.0.0.1}, spec: {} => spec.parentRef: Required value
 ipaddresses metadata: {name: "::1"}, spec: {parentRef: {group: A_b}} => spec.parentRef.group: Invalid value: "A_b"
     && spec.parentRef.resource: Required value && spec.parentRef.name: Required value
+persistentvolumes metadata: {name: a, annotations: {volume.beta.kubernetes.io/mount-options: ro}}
+    => metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not specify mount options for this
 persistentvolumeclaims spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}},
     dataSource: {kind: PersistentVolumeClaim, name: a}, dataSourceRef: {kind: PersistentVolumeClaim, name: b}}
     => spec: Invalid value: {}: must match dataSourceRef
@@ -98,7 +99,7 @@ azureDisk: {diskName: d, diskURI: "https://a", kind: Managed} => azureDisk.diskU
 flocker: {} => flocker: Required value: one of datasetName and datasetUUID is required
 flocker: {datasetName: a/b, datasetUUID: c} => flocker: Invalid value: "resource": datasetName and datasetUUID can not
     && flocker.datasetName: Invalid value: "a/b": must not contain '/'
-quobyte: {registry: "a:1,b", volume: v} => quobyte.registry: Invalid value: "a:1,b": must be a host:port pair or multiple
+quobyte: {registry: "a:1,b", volume: v} => quobyte.registry: Invalid value: "a:1,b": must be a host:port pair or
 flexVolume: {driver: d, options: {a: b, c.k8s.io/e: f}} => flexVolume.options[c.k8s.io/e]: Invalid value: "c.k8s.io/e":
 storageos: {volumeName: A} => storageos.volumeName: Invalid value: "A": a lowercase RFC 1123 label
 portworxVolume: {} => portworxVolume.volumeID: Required value

@@ -75,7 +75,7 @@ def obj(
         (write("configmaps"), Strategy),
         (write("pods", "status"), StatusStrategy),
         (write("services"), ServiceStrategy),
-        (write("services", "status"), StatusStrategy),
+        (write("replicationcontrollers", "status"), StatusStrategy),
         (custom(), CustomStrategy),
         (custom("scale"), CustomStrategy),
         (custom("status"), CustomStatusStrategy),

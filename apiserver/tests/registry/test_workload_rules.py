@@ -26,6 +26,8 @@ def path(plural: str, name: str = "") -> str:
 
 def container(**more: Any) -> dict[str, Any]:
     return {"containers": [{"name": "c", "image": "i", **more}]}
+
+
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
 

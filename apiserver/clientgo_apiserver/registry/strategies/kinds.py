@@ -8,6 +8,7 @@ from clientgo_apiserver.crds import crdstatus
 from clientgo_apiserver.crds.crdschema import with_stored_version
 from clientgo_apiserver.crds.definitions import definition_warnings
 from clientgo_apiserver.registry.defaults.kinds import is_written_with_status
+from clientgo_apiserver.registry.strategies.addresswarnings import ip_warnings
 from clientgo_apiserver.registry.strategies.certificates import ApprovalStrategy, RequestStatusStrategy, RequestStrategy
 from clientgo_apiserver.registry.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
 from clientgo_apiserver.registry.strategies.services import ServiceStrategy
@@ -157,6 +158,18 @@ class _VolumeStatusStrategy(StatusStrategy):
         return {**new, "status": {**status, "lastPhaseTransitionTime": time}} if time else new
 
 
+class _BalancedStatusStrategy(StatusStrategy):
+    """Strategy of statuses with the addresses of a load balancer."""
+
+    def warnings_on_update(self, _: Write, new: Object, __: Object) -> list[str]:
+        """Return the warnings about the forms of the addresses."""
+        ingress = ((new.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+        path = "status.loadBalancer.ingress"
+        return [
+            text for index, each in enumerate(ingress) for text in ip_warnings(each.get("ip") or "", f"{path}[{index}]")
+        ]
+
+
 class _APIServiceStrategy(Strategy):
     """Strategy of APIServices: local ones are available from the start."""
 
@@ -298,6 +311,7 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("", "persistentvolumes", "status"): _VolumeStatusStrategy(),
     ("", "serviceaccounts", ""): _ServiceAccountStrategy(),
     ("", "services", ""): ServiceStrategy(),
+    ("", "services", "status"): _BalancedStatusStrategy(),
     ("", "replicationcontrollers", ""): _OrphaningStrategy(),
     ("", "events", ""): _EventStrategy(),
     ("apiextensions.k8s.io", "customresourcedefinitions", ""): _DefinitionStrategy(),
@@ -308,6 +322,7 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("batch", "jobs", ""): _JobStrategy(),
     ("batch", "jobs", "status"): _JobStatusStrategy(),
     ("discovery.k8s.io", "endpointslices", ""): _EndpointSliceStrategy(),
+    ("networking.k8s.io", "ingresses", "status"): _BalancedStatusStrategy(),
     ("networking.k8s.io", "servicecidrs", ""): _ServiceCIDRStrategy(),
     ("resource.k8s.io", "devicetaintrules", ""): _TaintStrategy(),
     ("resource.k8s.io", "resourceslices", ""): _TaintStrategy(),

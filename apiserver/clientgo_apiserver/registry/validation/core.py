@@ -42,8 +42,8 @@ def event(new: Object, scope: FieldScope) -> Iterator[Cause]:
         for field in _KEPT:
             value, old_value = obj.get(field) or "", old.get(field) or ""
             if value != old_value:
-                shown = go_struct("ObjectReference", value) if field == "involvedObject" else value
-                yield invalid_value("reportingController" if field == "reportingComponent" else field, shown, IMMUTABLE)
+                text = go_struct("ObjectReference", value) if field == "involvedObject" else value
+                yield invalid_value("reportingController" if field == "reportingComponent" else field, text, IMMUTABLE)
 
 
 def _namespace_errors(event: Object) -> Iterator[Cause]:

@@ -247,7 +247,8 @@ def attribute_names(value: Object, _: FieldScope) -> Iterator[Cause]:
 def one_attribute(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that an attribute has one value."""
     if len(value) != 1:
-        yield invalid_value("", go_struct("DeviceAttribute", value) if value else "", "exactly one value must be specified")
+        text = go_struct("DeviceAttribute", value) if value else ""
+        yield invalid_value("", text, "exactly one value must be specified")
 
 
 @rule()

@@ -28,6 +28,11 @@ VOLUME_SETTINGS = frozenset((
 ))  # fmt: skip
 """Fields of a volume besides its source, which no update changes."""
 
+_MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
+_MOUNTED = frozenset((
+    "awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "gcePersistentDisk", "glusterfs", "iscsi",
+    "nfs", "photonPersistentDisk", "quobyte", "rbd", "vsphereVolume",
+))  # fmt: skip
 _RESIZES = (
     *("ControllerResizeInProgress", "ControllerResizeInfeasible"),
     *("NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"),
@@ -105,6 +110,15 @@ def _positive(quantity: Any) -> Iterator[Cause]:
         yield invalid_value("", int(parsed.value), "must be a valid resource quantity")
     if parsed.value <= 0:
         yield invalid_value("", str(parsed), "must be greater than zero")
+
+
+@rule()
+def mount_options(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject the annotation with mount options for volumes that are not mounted with options."""
+    spec = value.get("spec") or {}
+    if _MOUNT_OPTIONS in (value["metadata"].get("annotations") or {}) and not _MOUNTED & spec.keys():
+        reason = "may not specify mount options for this volume type"
+        yield forbidden_field(f"metadata.annotations.{_MOUNT_OPTIONS}", reason)
 
 
 @rule(update=True)
