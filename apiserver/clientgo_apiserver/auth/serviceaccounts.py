@@ -31,11 +31,15 @@ _BINDABLE = {"node": "nodes", "pod": "pods", "secret": "secrets"}  # nosec B105 
 _EXTRA = "authentication.kubernetes.io/"
 
 
+def with_expiration(review: Object) -> Object:
+    """Return a TokenRequest with the default of its expiration."""
+    return {**review, "spec": {"expirationSeconds": _DEFAULT_SECONDS, **(review.get("spec") or {})}}
+
+
 def request_token(state: State, namespace: str, account: Object, review: Object) -> Object:
     """Return the TokenRequest with a new token in its status (422, 400, 404, 409)."""
     spec = review.get("spec") or {}
-    seconds = spec.get("expirationSeconds")
-    seconds = _DEFAULT_SECONDS if not isinstance(seconds, int) else seconds
+    seconds = spec["expirationSeconds"]
     if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
         limit = "less than 10 minutes" if seconds < _MIN_SECONDS else "larger than 2^32 seconds"
         cause = invalid_value("spec.expirationSeconds", seconds, f"may not specify a duration {limit}")
@@ -68,7 +72,7 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
         "sub": f"system:serviceaccount:{namespace}:{meta['name']}",
     }
     issued, expires = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in (now, now + seconds))
-    named = {"name": meta["name"], "namespace": namespace, "uid": meta["uid"], "creationTimestamp": issued}
+    named = {**sent, "name": meta["name"], "namespace": namespace, "uid": meta["uid"], "creationTimestamp": issued}
     return {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",

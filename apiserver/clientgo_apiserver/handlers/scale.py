@@ -12,7 +12,7 @@ from clientgo_apiserver.gotypes.decoding import decode, message_of
 from clientgo_apiserver.gotypes.metadata import normalize
 from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.handlers.reading import get
-from clientgo_apiserver.http.decode import media_type, read_object
+from clientgo_apiserver.http.decode import media_type
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.registry.views import from_storage
 from clientgo_apiserver.registry.write import Write
@@ -94,10 +94,7 @@ def _scaled(write: Write, current_object: Object, body: bytes, patch_type: str) 
 
 def _read_scale(write: Write, current: Object, body: bytes, patch_type: str) -> Object:
     """Return the decoded Scale that was sent, or that a patch makes of the current one (400, 422)."""
-    if patch_type:
-        scale = patched(write, current, media_type(patch_type), body)
-    else:
-        scale = read_object(body, write.request.headers.get("content-type", ""), SCALE)
+    scale = patched(write, current, media_type(patch_type), body) if patch_type else write.read()
     try:
         meta = normalize(scale.get("metadata"), write.unknown)
         decoded = decode(message_of("autoscaling/v1", "Scale"), scale, write.unknown)

@@ -103,10 +103,15 @@ def _decoded(body: bytes) -> Any:
     try:
         return decode_large(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        replaced = _SURROGATE.sub(lambda match: rb"\ufffd" if match["half"] else match[0], body)
+        replaced = without_surrogates(body)
         if replaced != body:
             return _decoded(replaced)
         raise ValueError(explain(body.decode("latin-1")) or str(error)) from error
+
+
+def without_surrogates(body: bytes) -> bytes:
+    """Return JSON in which halves of surrogate pairs are replaced, as Go does."""
+    return _SURROGATE.sub(lambda match: rb"\ufffd" if match["half"] else match[0], body)
 
 
 def _integers(value: Any) -> Iterator[int]:
@@ -158,11 +163,6 @@ def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:
         return {"apiVersion": api_version, "kind": kind, **decode(message, envelope.raw)}
     except ValueError as error:
         raise _unusable(kind, api_version, expected, str(error)) from error
-
-
-def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
-    """Parse an object of this resource; apiVersion and kind are checked (400, 415, 422)."""
-    return check_object(read_body(body, content_type, resource.kind, resource.api_version), resource, body)
 
 
 def check_object(value: Any, resource: Resource, body: bytes) -> Object:

@@ -163,6 +163,27 @@ def _fields(node: Any, path: str) -> Iterator[tuple[str, bool]]:
             yield from _fields(value, f"{path}[{index}]")
 
 
+def merged_fields(body: bytes) -> Any:
+    """Parse JSON as Go decodes it to a type: a field that occurs again is merged with the one before."""
+    # Longer integers are out of range anyway, and Python limits their digits.
+    return json.loads(body, object_pairs_hook=_merged_pairs, parse_int=lambda digits: int(digits[:400]))
+
+
+def _merged_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        fields[name] = _merged(fields.get(name), value)
+    return fields
+
+
+def _merged(old: Any, new: Any) -> Any:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return {**old, **{name: _merged(old.get(name), value) for name, value in new.items()}}
+    if isinstance(old, list) and isinstance(new, list):
+        return [*map(_merged, old, new), *new[len(old) :]]
+    return new
+
+
 def _quote(char: str) -> str:
     """Quote a character as Go does one byte."""
     if char in _ESCAPES:

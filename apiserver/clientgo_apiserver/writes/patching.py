@@ -40,9 +40,11 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 def patched(write: Write, old: Object, kind: str, body: bytes) -> Object:
     """Return the object that a patch makes of `old`, with decoded metadata; errors name the patch (400, 422, 500)."""
-    value = read_patch(kind, body) if write.request.value is None else write.request.value
-    if kind != JSON_PATCH:
-        write.find_duplicates(body, value)
+    value = write.request.value
+    if value is None:
+        value = read_patch(kind, body)
+        if kind != JSON_PATCH:
+            write.find_duplicates(body, value)
     new = patched_object(write.resource, old, kind, value, strict=write.validation != "Ignore")
     write.strategic = kind == STRATEGIC_PATCH
     if not write.strategic:
