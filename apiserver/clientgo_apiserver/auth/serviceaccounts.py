@@ -159,7 +159,7 @@ def matching_audiences(meant: Iterable[str], asking: Collection[str]) -> list[st
 
 def _bound(state: State, namespace: str, account: str, reference: Any) -> Object:
     """Return the claim that binds a token to a Pod, Secret or Node (400, 404, 409)."""
-    if not reference:
+    if reference is None:
         return {}
     member, name = str(reference.get("kind", "")).lower(), reference.get("name", "")
     if member not in _BINDABLE:

@@ -259,6 +259,8 @@ def _check_path(resource: Resource, target: Target) -> None:
     """
     if target.namespace and not resource.namespaced:
         raise PageNotFound
+    if target.name and resource.verbs == ("create",):  # such an object has no path
+        raise PageNotFound
     everywhere = resource.namespaced and not target.namespace
     if everywhere and ((target.name and not target.watch) or "list" not in resource.verbs):
         raise PageNotFound

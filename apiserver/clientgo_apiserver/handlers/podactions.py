@@ -6,6 +6,7 @@ import msgspec
 
 from clientgo_apiserver.admission import chain
 from clientgo_apiserver.admission.defaulting import with_topology
+from clientgo_apiserver.admission.namespaces import require_namespace
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, forbidden, joined, not_supported, required
 from clientgo_apiserver.gotypes.metadata import timestamp
@@ -40,6 +41,7 @@ async def evict(state: State, write: Write) -> Object:
     """Delete a pod if its disruption budget allows it; return a Status (400, 403, 404, 409, 429, 500)."""
     beta = _OLD_EVICTION.api_version.encode() in write.request.body
     sent = read_unstored(write, _OLD_EVICTION if beta else _EVICTION, _EVICTION.api_version)
+    require_namespace(state, write.resource, write.namespace, write.name, dry_run=True)
     eviction = await _admitted(state, write, "Eviction", sent)
     options = dict(eviction.get("deleteOptions") or {})
     if write.dry_run:
@@ -166,11 +168,13 @@ async def _count_disruption(state: State, write: Write, budget: Object) -> None:
 async def bind(state: State, write: Write) -> Object:
     """Assign a pod to a node; return a Status (400, 404, 409, 500)."""
     binding = read_unstored(write, _BINDING)
+    name = write.name or binding["metadata"].get("name", "")
+    require_namespace(state, write.resource, write.namespace, name, dry_run=True)
     if not write.name:  # an object of the resource `bindings` instead of a subresource
         _check_target(binding.get("target") or {})
-        write = replace(write, name=binding["metadata"].get("name", ""))
-        if not write.name:
+        if not name:
             raise bad_request("Name parameter required.")
+        write = replace(write, name=name)
     binding = await _admitted(state, write, "Binding", binding)
     target = binding.get("target") or {}
     _check_target(target)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from clientgo_apiserver.admission.chain import admit_review
+from clientgo_apiserver.admission.namespaces import require_namespace
 from clientgo_apiserver.api.resources import SCALE, Object, Resource
 from clientgo_apiserver.api.status import bad_request, not_acceptable
 from clientgo_apiserver.auth import serviceaccounts
@@ -177,9 +178,10 @@ async def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTP
 
 
 async def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    account = get(state, route.resource, route.namespace, route.name).object
     write = replace(_write(state, request, route, "CreateOptions"), resource=_TOKEN)
     sent = serviceaccounts.with_expiration(read_unstored(write, _TOKEN))
+    require_namespace(state, route.resource, route.namespace, route.name, dry_run=True)
+    account = get(state, route.resource, route.namespace, route.name).object
     issued = serviceaccounts.request_token(state, route.namespace, account, sent)
     issued["metadata"] = with_managed_fields(issued["metadata"], managed_fields(write, {}, sent))
     return await _one(route, request, issued, 201)

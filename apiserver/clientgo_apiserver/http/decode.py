@@ -28,24 +28,43 @@ _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
 _UNVERSIONED = ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "List", "Status")
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 # Versions of which a real server still knows these kinds, although it serves none of them.
+_POLICIES = " ".join(
+    f"{kind}AdmissionPolicy{binding}" for kind in ("Mutating", "Validating") for binding in ("", "Binding")
+)
+_FLOWS = "FlowSchema PriorityLevelConfiguration"
 _UNSERVED = {
-    "admissionregistration.k8s.io/v1beta1": "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
+    "admissionregistration.k8s.io/v1alpha1": _POLICIES,
+    "admissionregistration.k8s.io/v1beta1": f"{_POLICIES} MutatingWebhookConfiguration ValidatingWebhookConfiguration",
     "apiextensions.k8s.io/v1beta1": "CustomResourceDefinition",
     "apiregistration.k8s.io/v1beta1": "APIService",
     "apps/v1beta1": "ControllerRevision Deployment StatefulSet",
     "apps/v1beta2": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
+    "authentication.k8s.io/v1alpha1": "SelfSubjectReview",
+    "authentication.k8s.io/v1beta1": "SelfSubjectReview TokenReview",
+    "authorization.k8s.io/v1beta1": "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview"
+    " SubjectAccessReview",
     "batch/v1beta1": "CronJob",
     "certificates.k8s.io/v1beta1": "CertificateSigningRequest",
     "coordination.k8s.io/v1beta1": "Lease",
     "discovery.k8s.io/v1beta1": "EndpointSlice",
     "events.k8s.io/v1beta1": "Event",
     "extensions/v1beta1": "DaemonSet Deployment Ingress NetworkPolicy ReplicaSet",
+    **{f"flowcontrol.apiserver.k8s.io/v1beta{number}": _FLOWS for number in (1, 2, 3)},
     "networking.k8s.io/v1beta1": "IPAddress Ingress IngressClass ServiceCIDR",
-    "node.k8s.io/v1beta1": "RuntimeClass",
+    **dict.fromkeys(("node.k8s.io/v1alpha1", "node.k8s.io/v1beta1"), "RuntimeClass"),
     "policy/v1beta1": "PodDisruptionBudget",
-    "rbac.authorization.k8s.io/v1beta1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+    **{
+        f"rbac.authorization.k8s.io/{version}": "ClusterRole ClusterRoleBinding Role RoleBinding"
+        for version in ("v1alpha1", "v1beta1")
+    },
+    **{
+        f"resource.k8s.io/{version}": "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice"
+        for version in ("v1beta1", "v1beta2")
+    },
     "scheduling.k8s.io/v1beta1": "PriorityClass",
-    "storage.k8s.io/v1beta1": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment",
+    "storage.k8s.io/v1alpha1": "CSIStorageCapacity VolumeAttachment VolumeAttributesClass",
+    "storage.k8s.io/v1beta1": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment"
+    " VolumeAttributesClass",
 }
 # Halves of characters, which Go replaces; a whole character, or an escaped backslash, is found before its second half.
 _SURROGATE = re.compile(
@@ -197,14 +216,11 @@ def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
     if resource.custom:
         return _check_custom(value, resource, kind, api_version, body)
     kind, api_version = kind or resource.kind, api_version or resource.api_version
-    group, _, version = api_version.rpartition("/")
-    if kind == resource.kind and is_earlier(api_version, kind):
+    if (kind, api_version) == (resource.kind, resource.api_version):
+        return {**value, "apiVersion": api_version, "kind": kind}
+    if kind == resource.kind and (is_earlier(api_version, kind) or find_message(api_version, kind) is not None):
         raise _mismatch(api_version, resource)
-    if kind != resource.kind or find_message(api_version, kind) is None:
-        raise _unusable(kind, api_version, resource.kind, no_conversion(kind, api_version, resource))
-    if (group, version) != (resource.group, resource.version):
-        raise _mismatch(api_version, resource)
-    return {**value, "apiVersion": api_version, "kind": kind}
+    raise _unusable(kind, api_version, resource.kind, no_conversion(kind, api_version, resource))
 
 
 def is_earlier(api_version: str, kind: str) -> bool:

@@ -155,7 +155,7 @@ def test_constrained_impersonation_needs_permission_for_user_and_request(guarded
     assert guarded.send("DELETE", CONFIG_MAPS, impersonate_user="eve").status == 403
 
 
-def test_answer_to_a_token_request_has_the_metadata_and_owners_of_what_was_sent(guarded: Guarded) -> None:
+def test_answer_to_a_token_request_has_the_metadata_that_was_sent_and_its_owners(guarded: Guarded) -> None:
     accounts = "/api/v1/namespaces/default/serviceaccounts"
     guarded.ok("POST", accounts, {"metadata": {"name": "robot"}})
     metadata = guarded.ok("POST", f"{accounts}/robot/token", {"metadata": {"labels": {"a": "b"}}})["metadata"]
@@ -163,6 +163,8 @@ def test_answer_to_a_token_request_has_the_metadata_and_owners_of_what_was_sent(
     (entry,) = metadata["managedFields"]
     owned = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}, "f:spec": {"f:expirationSeconds": {}}}
     assert (entry["subresource"], entry["fieldsV1"]) == ("token", owned)
+    unbound = {"spec": {"boundObjectRef": {}}}
+    assert "cannot bind token" in guarded.refused(400, "POST", f"{accounts}/robot/token", unbound)["message"]
 
 
 def test_service_account_token_is_valid_until_expiry_or_deletion_of_its_account(guarded: Guarded) -> None:

@@ -190,6 +190,9 @@ def test_scale_has_a_table(kube: Kube) -> None:
         ("POST", "/api/v1/namespaces/default/pods/x", 405),
         ("POST", "/apis/apps/v1", 405),
         ("POST", "/apis/apps", 200),
+        ("GET", "/api/v1/namespaces/default/bindings/x", 404),
+        ("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews/x", 404),
+        ("GET", "/apis/authorization.k8s.io/v1/subjectaccessreviews", 405),
     ],
 )
 def test_path_that_is_not_served_is_not_found_for_any_method(kube: Kube, method: str, path: str, code: int) -> None:
