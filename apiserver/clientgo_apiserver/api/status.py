@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from clientgo.errors import Restorable
-from clientgo.internal.gotext import go_float
+from clientgo.internal.gotext import go_float, quoted_text
 from clientgo.meta.jsonvalues import html_escaped
 from clientgo_apiserver.api.names import path_segment_errors
 from clientgo_apiserver.api.resources import Resource
@@ -222,6 +222,8 @@ def quoted(value: Any) -> str:
     """Format a value for a message: strings quoted, numbers plain, the rest as JSON."""
     if isinstance(value, float):
         return go_float(value)
+    if isinstance(value, str) and not value.isprintable():
+        return quoted_text(value)
     encoded = _encode(value)
     return (encoded if isinstance(value, str) else html_escaped(encoded)).decode()
 

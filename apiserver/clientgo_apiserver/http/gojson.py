@@ -107,7 +107,7 @@ def in_text_order(value: Any, before: Any, *, copied: bool) -> Any:
 
 
 def duplicate_yaml_keys(body: bytes) -> list[str]:
-    """Return the error of the keys that occur twice in one map of a YAML document, if there are any."""
+    """Return the error of the keys that occur twice in one map of the first YAML document, if there are any."""
     errors: list[str] = []
 
     def visit(node: yaml.Node | None) -> None:
@@ -122,7 +122,7 @@ def duplicate_yaml_keys(body: bytes) -> list[str]:
             for item in node.value:
                 visit(item)
 
-    visit(yaml.compose(body, Loader=_Loader))
+    visit(next(yaml.compose_all(body, Loader=_Loader), None))
     return ["\n".join([UNMARSHAL_ERRORS, *errors])] if errors else []
 
 

@@ -163,8 +163,8 @@ def test_answer_to_a_token_request_has_the_metadata_that_was_sent_and_its_owners
     (entry,) = metadata["managedFields"]
     owned = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}, "f:spec": {"f:expirationSeconds": {}}}
     assert (entry["subresource"], entry["fieldsV1"]) == ("token", owned)
-    unbound = {"spec": {"boundObjectRef": {}}}
-    assert "cannot bind token" in guarded.refused(400, "POST", f"{accounts}/robot/token", unbound)["message"]
+    refused = guarded.refused(400, "POST", f"{accounts}/robot/token", {"spec": {"boundObjectRef": {}}})
+    assert "cannot bind token" in refused["message"]
 
 
 def test_service_account_token_is_valid_until_expiry_or_deletion_of_its_account(guarded: Guarded) -> None:

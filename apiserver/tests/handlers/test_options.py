@@ -102,6 +102,12 @@ def test_repeated_field_of_a_built_in_kind_is_merged_with_the_one_before(kube: K
         assert built["metadata"]["labels"] == {"a": "b"}
 
 
+def test_first_of_the_documents_of_a_body_is_created(kube: Kube) -> None:
+    body = b"metadata: {name: a}\n---\nmetadata: {name: b, name: c}\n"
+    built = kube.ok("POST", f"{CONFIG_MAPS}?fieldValidation=Strict", body, "application/yaml")
+    assert built["metadata"]["name"] == "a"
+
+
 def test_items_of_a_repeated_list_are_merged_with_those_before(kube: Kube) -> None:
     ports = b'"ports":[{"port":1,"name":"x"}],"ports":[{"port":2},{"port":3,"name":"y"}]'
     body = b'{"metadata":{"name":"a"},"spec":{' + ports + b"}}"
