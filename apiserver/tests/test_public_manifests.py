@@ -304,6 +304,9 @@ def test_backslash_before_what_looks_like_an_escape_is_applied() -> None:
         (DEFINITIONS, "apiextensions.k8s.io/v1beta1", "CustomResourceDefinition"),
         ("/apis/apps/v1/namespaces/default/deployments", "extensions/v1beta1", "Deployment"),
         ("/apis/batch/v1/namespaces/default/cronjobs", "batch/v1beta1", "CronJob"),
+        ("/apis/authentication.k8s.io/v1/tokenreviews", "authentication.k8s.io/v1beta1", "TokenReview"),
+        ("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", "flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema"),
+        ("/apis/resource.k8s.io/v1/deviceclasses", "resource.k8s.io/v1beta1", "DeviceClass"),
     ],
 )
 def test_object_of_a_version_of_earlier_times_does_not_match_the_path(path: str, api_version: str, kind: str) -> None:

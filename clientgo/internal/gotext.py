@@ -19,6 +19,7 @@ _TYPES = (
 )
 _DURATION = lazy_pattern(r"[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+|0)", re.ASCII)
 _UNIT = lazy_pattern("(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
+_ESCAPES = dict(zip('"\\\a\b\f\n\r\t\v', (rf"\{letter}" for letter in '"\\abfnrtv'), strict=True))
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -52,6 +53,17 @@ def go_float(value: float) -> str:
     if 1e-4 <= abs(value) < 1e6:
         return repr(value)
     return next(text for text in (f"{value:.{digits}e}" for digits in range(18)) if float(text) == value)
+
+
+def quoted_text(text: str) -> str:
+    """Quote a text as `%q` does: characters that are not printed are escaped."""
+    return f'"{"".join(char if char.isprintable() and char not in _ESCAPES else _escaped(char) for char in text)}"'
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    default = f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return _ESCAPES.get(char, default)
 
 
 def go_map(value: Any) -> str:

@@ -1,7 +1,8 @@
 """Built-in mutating admission: what a new object takes over from the cluster's classes and from its protection.
 
-These are the plugins Priority, DefaultTolerationSeconds, RuntimeClass, DefaultStorageClass, DefaultIngressClass,
-StorageObjectInUseProtection and TaintNodesByCondition; a class is looked up when the object is created.
+These are the plugins Priority, DefaultTolerationSeconds, RuntimeClass, PodTopologyLabels, DefaultStorageClass,
+DefaultIngressClass, StorageObjectInUseProtection and TaintNodesByCondition; a class is looked up when the object is
+created.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,15 +13,16 @@ from clientgo_apiserver.api.status import forbidden
 from clientgo_apiserver.registry.validation.access import SYSTEM_CLASSES
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
-from clientgo_apiserver.storage.keys import PODS
+from clientgo_apiserver.storage.keys import NODES, PODS
 from clientgo_apiserver.storage.stored import Key
 
 PRIORITY_CLASSES: Key = ("scheduling.k8s.io", "priorityclasses")
-_RUNTIME_CLASSES: Key = ("node.k8s.io", "runtimeclasses")
+RUNTIME_CLASSES: Key = ("node.k8s.io", "runtimeclasses")
 STORAGE_CLASSES: Key = ("storage.k8s.io", "storageclasses")
 _INGRESS_CLASSES: Key = ("networking.k8s.io", "ingressclasses")
 _PREEMPTING = "PreemptLowerPriority"
 _EVICTING = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_TOPOLOGY = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
 _NOT_READY: Object = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
@@ -97,16 +99,34 @@ def _with_tolerations(pod: Object) -> Object:
     return _with_spec(pod, tolerations=[*present, *added]) if added else pod
 
 
+def with_topology(state: State, meta: Object, node: str) -> Object:
+    """Return metadata of a pod, or of its binding, with the labels of the node that name its region and zone."""
+    if not state.release.enabled("PodTopologyLabelsAdmission"):
+        return meta
+    labels = ((state.store.get(NODES, "", node) or {}).get("metadata") or {}).get("labels") or {}
+    topology = {label: labels[label] for label in _TOPOLOGY if label in labels}
+    return {**meta, "labels": {**(meta.get("labels") or {}), **topology}} if topology else meta
+
+
+def _set_topology(state: State, _: Write, pod: Object) -> Object:
+    node = pod["spec"].get("nodeName")
+    return {**pod, "metadata": with_topology(state, pod["metadata"], node)} if node else pod
+
+
+def fixed_overhead(runtime_class: Object | None) -> Object | None:
+    """Return the overhead of the pods of a runtime class."""
+    overhead: Object | None = ((runtime_class or {}).get("overhead") or {}).get("podFixed")
+    return overhead
+
+
 def _set_runtime(state: State, write: Write, pod: Object) -> Object:
     spec, name = pod["spec"], pod["spec"].get("runtimeClassName")
-    runtime_class = state.store.get(_RUNTIME_CLASSES, "", name) if name else None
+    runtime_class = state.store.get(RUNTIME_CLASSES, "", name) if name else None
     if name and runtime_class is None:
         raise forbidden(write.resource, _name(pod), f'pod rejected: RuntimeClass "{name}" not found')
-    overhead = ((runtime_class or {}).get("overhead") or {}).get("podFixed")
-    if spec.get("overhead") and spec["overhead"] != overhead:
+    overhead = fixed_overhead(runtime_class)
+    if overhead and spec.get("overhead") and spec["overhead"] != overhead:
         reason = "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
-        if not overhead:
-            reason = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
         raise forbidden(write.resource, _name(pod), f"pod rejected: {reason}")
     changed: Object = {"overhead": overhead} if overhead else {}
     scheduling = (runtime_class or {}).get("scheduling") or {}
@@ -168,7 +188,7 @@ def _name(obj: Object) -> str:
 PVC_PROTECTION, PV_PROTECTION = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
 VAC_PROTECTION = "kubernetes.io/vac-protection"
 _DEFAULTS: Mapping[Key, tuple[Default, ...]] = {
-    ("", "pods"): (with_range_defaults, _set_priority, _add_tolerations, _set_runtime),
+    ("", "pods"): (with_range_defaults, _set_priority, _add_tolerations, _set_runtime, _set_topology),
     ("", "nodes"): (_taint,),
     ("", "persistentvolumeclaims"): (_set_storage_class, _protect(PVC_PROTECTION)),
     ("", "persistentvolumes"): (_protect(PV_PROTECTION),),

@@ -51,8 +51,9 @@ def _with_defaults(pod: Object, limit_range: Object) -> tuple[Object, list[str]]
 
 
 def check_ranges(state: State, write: Write, obj: Object, old: Object | None) -> None:
-    """Check a new pod, or a volume claim, against the limit ranges of its namespace (403)."""
-    if not state.store.count(KEY) or (old is not None and write.resource.storage == PODS):
+    """Check a new or resized pod, or a volume claim, against the limit ranges of its namespace (403)."""
+    keeps = old is not None and write.resource.storage == PODS and write.subresource != "resize"
+    if not state.store.count(KEY) or keeps:
         return
     violations: list[str] = []
     measured = _measured_pod(obj) if write.resource.storage == PODS else _measured_claim(obj)

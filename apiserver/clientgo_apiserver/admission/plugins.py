@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from clientgo_apiserver.admission import podsecurity
 from clientgo_apiserver.admission.claims import check_admin_access, check_claim_status
-from clientgo_apiserver.admission.defaulting import PRIORITY_CLASSES, STORAGE_CLASSES
+from clientgo_apiserver.admission.defaulting import PRIORITY_CLASSES, RUNTIME_CLASSES, STORAGE_CLASSES, fixed_overhead
 from clientgo_apiserver.admission.escalation import check_escalation
 from clientgo_apiserver.admission.limitranges import check_ranges
 from clientgo_apiserver.admission.signers import check_signer
@@ -104,23 +104,38 @@ def _storage(spec: Object) -> Fraction:
     return requested.value if requested is not None else Fraction(0)
 
 
+def _check_overhead(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Check that a new pod has an overhead only if its runtime class defines one (403)."""
+    name = new["spec"].get("runtimeClassName") or ""
+    if old is None and "overhead" in new["spec"] and not fixed_overhead(state.store.get(RUNTIME_CLASSES, "", name)):
+        reason = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise forbidden(write.resource, new["metadata"]["name"], reason)
+
+
 Plugin = Callable[[State, Write, Object, Object | None], None]
 
 
 def check_policies(state: State, write: Write, new: Object, old: Object | None) -> None:
-    """Check an object that is about to be created or updated; for subresources, only its owners and signer."""
+    """Check an object that is about to be created or updated; for most subresources, only its owners and signer."""
     check_owners(state, write, new, old)
     check_signer(state, write, new, old)
     if write.resource.storage == DEVICE_CLAIMS:
         check_claim_status(state, write, new, old)
-    if not write.subresource:
-        for plugin in _PLUGINS.get(write.resource.storage, ()):
-            plugin(state, write, new, old)
+    key = write.resource.storage
+    plugins = _SUBRESOURCES.get((key, write.subresource), ()) if write.subresource else _PLUGINS.get(key, ())
+    for plugin in plugins:
+        plugin(state, write, new, old)
+
+
+_SUBRESOURCES: dict[tuple[Key, str], tuple[Plugin, ...]] = {
+    (PODS, "ephemeralcontainers"): (podsecurity.check_pod,),
+    (PODS, "resize"): (check_ranges, podsecurity.check_pod),
+}
 
 
 _PLUGINS: dict[Key, tuple[Plugin, ...]] = {
     **dict.fromkeys((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS), (check_escalation,)),
-    PODS: (check_ranges, podsecurity.check_pod),
+    PODS: (_check_overhead, check_ranges, podsecurity.check_pod),
     DEVICE_CLAIMS: (check_admin_access,),
     ("resource.k8s.io", "resourceclaimtemplates"): (check_admin_access,),
     ("", "persistentvolumeclaims"): (check_ranges, _check_resize),

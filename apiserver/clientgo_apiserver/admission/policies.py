@@ -216,10 +216,11 @@ async def validate(state: State, write: Write, case: Case) -> None:
         raise _rejected(write, object_name(write, case), *denied)
 
 
-def _rejected(write: Write, name: str, message: str, reason: str, *, plain: bool = False) -> ApiFailure:
+def _rejected(write: Write, name: str, message: str, reason: str, *, code: int = 0) -> ApiFailure:
+    """Return the error of a policy; one of a mutating policy has a code that its reason does not imply."""
     details = {**details_of(write.resource, name), "causes": [{"message": message}]}
-    text = message if plain else f'{write.resource.qualified} "{name}" is forbidden: {message}'
-    return ApiFailure(_CODES.get(reason, 422), reason, text, details=details)
+    text = message if code else f'{write.resource.qualified} "{name}" is forbidden: {message}'
+    return ApiFailure(code or _CODES.get(reason, 422), reason, text, details=details)
 
 
 def _audit(write: Write, key: str, value: str) -> None:
@@ -330,7 +331,7 @@ async def _mutated(state: State, write: Write, invocation: Invocation, case: Cas
             return before
         policy, binding = invocation.names
         message = f"policy '{policy}' with binding '{binding}' denied request: {error}"
-        raise _rejected(write, object_name(write, case), message, "Invalid", plain=True) from None
+        raise _rejected(write, object_name(write, case), message, "Invalid", code=403) from None
     return new
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from clientgo.errors import Restorable
-from clientgo.internal.gotext import go_float
+from clientgo.internal.gotext import go_float, quoted_text
 from clientgo.meta.jsonvalues import html_escaped
+from clientgo_apiserver.api.names import path_segment_errors
 from clientgo_apiserver.api.resources import Resource
 
 
@@ -84,7 +85,9 @@ def details_of(resource: Resource, name: str = "", **more: Any) -> dict[str, Any
 
 
 def not_found(resource: Resource, name: str) -> ApiFailure:
-    """Return 404: the object does not exist."""
+    """Return 404: the object does not exist; 400 if none can have the name."""
+    if reasons := path_segment_errors(name):
+        return bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(reasons)}")
     return ApiFailure(404, "NotFound", f'{resource.qualified} "{name}" not found', details=details_of(resource, name))
 
 
@@ -219,6 +222,8 @@ def quoted(value: Any) -> str:
     """Format a value for a message: strings quoted, numbers plain, the rest as JSON."""
     if isinstance(value, float):
         return go_float(value)
+    if isinstance(value, str) and not value.isprintable():
+        return quoted_text(value)
     encoded = _encode(value)
     return (encoded if isinstance(value, str) else html_escaped(encoded)).decode()
 

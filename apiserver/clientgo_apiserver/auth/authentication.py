@@ -25,6 +25,7 @@ from clientgo_apiserver.http.messages import REPEATED, HTTPRequest, cached
 from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.state import State
 
+_EXTRA_SPACE = "the provided Authorization header contains extra space before the bearer token, and is ignored"
 _PREFIX = "impersonate-"
 _EXTRA = "impersonate-extra-"
 _GROUP = "authentication.k8s.io"
@@ -83,13 +84,14 @@ def user_of_token(state: State, token: str, audiences: Collection[str] = (ISSUER
 def _credentials_user(state: State, request: HTTPRequest) -> User:
     if request.user is not ANONYMOUS:
         return request.user  # by its certificate, which was checked with the connection
-    header = request.headers.get("authorization", "")
-    scheme, _, token = header.partition(" ")
-    if scheme.lower() == "bearer":  # a real server ignores credentials of other schemes
-        user = user_of_token(state, token.strip())
+    scheme, token, *fields = [*request.headers.get("authorization", "").strip().split(" "), "", ""]
+    if scheme.lower() == "bearer" and token:  # a real server ignores other credentials
+        user = user_of_token(state, token)
         if user is None:
             raise unauthorized()
         return user
+    if scheme.lower() == "bearer" and any(fields):
+        request.warnings.append(_EXTRA_SPACE)
     if not state.options.anonymous:
         raise unauthorized()
     if state.options.authorization == "AlwaysAllow":
@@ -140,7 +142,8 @@ def _impersonated(request: HTTPRequest) -> User | None:
     if account is not None and not groups:
         groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}")
     added = UNAUTHENTICATED if name == ANONYMOUS.name else AUTHENTICATED
-    return User(name, groups if added in groups else (*groups, added), uid, extra)
+    is_chosen = added in groups or (name != ANONYMOUS.name and UNAUTHENTICATED in groups)
+    return User(name, groups if is_chosen else (*groups, added), uid, extra)
 
 
 def _go_strings(values: Collection[str]) -> str:

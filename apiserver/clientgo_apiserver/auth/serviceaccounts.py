@@ -31,11 +31,15 @@ _BINDABLE = {"node": "nodes", "pod": "pods", "secret": "secrets"}  # nosec B105 
 _EXTRA = "authentication.kubernetes.io/"
 
 
+def with_expiration(review: Object) -> Object:
+    """Return a TokenRequest with the default of its expiration."""
+    return {**review, "spec": {"expirationSeconds": _DEFAULT_SECONDS, **(review.get("spec") or {})}}
+
+
 def request_token(state: State, namespace: str, account: Object, review: Object) -> Object:
     """Return the TokenRequest with a new token in its status (422, 400, 404, 409)."""
     spec = review.get("spec") or {}
-    seconds = spec.get("expirationSeconds")
-    seconds = _DEFAULT_SECONDS if not isinstance(seconds, int) else seconds
+    seconds = spec["expirationSeconds"]
     if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
         limit = "less than 10 minutes" if seconds < _MIN_SECONDS else "larger than 2^32 seconds"
         cause = invalid_value("spec.expirationSeconds", seconds, f"may not specify a duration {limit}")
@@ -68,12 +72,12 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
         "sub": f"system:serviceaccount:{namespace}:{meta['name']}",
     }
     issued, expires = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in (now, now + seconds))
-    named = {"name": meta["name"], "namespace": namespace, "uid": meta["uid"], "creationTimestamp": issued}
+    named = {**sent, "name": meta["name"], "namespace": namespace, "uid": meta["uid"], "creationTimestamp": issued}
     return {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": named,
-        "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
+        "spec": {"boundObjectRef": None, **spec, "audiences": audiences, "expirationSeconds": seconds},
         "status": {"token": _signed(state, claims), "expirationTimestamp": expires},
     }
 
@@ -155,14 +159,12 @@ def matching_audiences(meant: Iterable[str], asking: Collection[str]) -> list[st
 
 def _bound(state: State, namespace: str, account: str, reference: Any) -> Object:
     """Return the claim that binds a token to a Pod, Secret or Node (400, 404, 409)."""
-    if not reference:
+    if reference is None:
         return {}
     member, name = str(reference.get("kind", "")).lower(), reference.get("name", "")
     if member not in _BINDABLE:
-        reason = (
-            f"cannot bind token to object of type {reference.get('apiVersion', '')}, Kind={reference.get('kind', '')}"
-        )
-        raise bad_request(reason)
+        group, _, version = reference.get("apiVersion", "").rpartition("/")
+        raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={reference.get('kind', '')}")
     served = state.registry.built_in("", _BINDABLE[member])
     obj = state.store.get(served.storage, "" if member == "node" else namespace, name)
     if obj is None:

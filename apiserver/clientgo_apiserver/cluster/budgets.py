@@ -139,6 +139,8 @@ class DisruptionController(InternalController):
         if budget is None:
             return
         now, members = self._state.clock.time(), self._members[names[0], names[1]]
+        if not members.by_name:
+            self._events.record(budget, "NoPods", "No matching pods found")
         disrupted, healthy = {}, members.healthy
         for name, time in ((budget.get("status") or {}).get("disruptedPods") or {}).items():
             pod, member = self._store.get(PODS, names[0], name), members.by_name.get((names[0], name))

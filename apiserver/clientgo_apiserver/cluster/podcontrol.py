@@ -60,6 +60,8 @@ class WorkloadController(InternalController):
         "FailedCreate": "Error creating: {error}",
         "SuccessfulDelete": "Deleted pod: {pod}",
     }
+    _component: ClassVar[str] = ""
+    """Source of its events, if it is not that of its kind's name."""
     _rank: ClassVar[int] = 0
     """Rank of the syncs because of children (see `_schedule`)."""
     _own_annotations: ClassVar[tuple[str, ...]] = ()
@@ -70,7 +72,7 @@ class WorkloadController(InternalController):
     def __init__(self, internal: Internal, owned: Owned) -> None:
         super().__init__(internal)
         self._owned = owned
-        self._events = ComponentEvents(internal.state, f"{self._kind.lower()}-controller")
+        self._events = ComponentEvents(internal.state, self._component or f"{self._kind.lower()}-controller")
         self._failures: dict[tuple[str, ...], int] = {}
         # A pod of a template that is created several times in this turn, and what became of the first one.
         self._created: tuple[Object, Object] | None = None

@@ -99,6 +99,7 @@ class ReplicationControllerController(ReplicaSetController):
 
     _sources = (REPLICATION_CONTROLLERS,)
     _kind = "ReplicationController"
+    _component = "replication-controller"
 
     def _selects(self, workload: Object, child: Object) -> bool:
         selector = workload["spec"].get("selector")

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from fractions import Fraction
 
+from clientgo_apiserver.admission.defaulting import with_topology
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
@@ -117,6 +118,7 @@ class SchedulerSimulation(InternalController):
 
     def _bind(self, pod: Object, node: str) -> None:
         bound = with_condition(pod, "PodScheduled", "True", self._now())
+        bound["metadata"] = with_topology(self._state, bound["metadata"], node)
         self._store.put(PODS, {**bound, "spec": {**bound["spec"], "nodeName": node}})
         namespace, name = name_of(pod)
         self._events.record(pod, "Scheduled", f"Successfully assigned {namespace}/{name} to {node}")

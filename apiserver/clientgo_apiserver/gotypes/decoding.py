@@ -165,7 +165,7 @@ def _compiled(field: ProtobufField, merged: bool, *, exact: bool) -> _Field:
     # An empty text is not a zero of int-or-string.
     with_zero = struct or (not field.repeated and (field.type in _RAW or field.type == "IntOrString"))
     # The client that sends an empty list owns it, although it is stored as an absent one.
-    with_zero = with_zero or (field.always and (field.repeated or field.mapped))
+    with_zero = with_zero or (field.always and (field.repeated or field.mapped)) or "present" in field.row.options
     return _Field(field.name, plain, convert, field.pointer or with_zero, type_name=field.string_type)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from clientgo.internal.hosts import parse_ip
 from clientgo_apiserver.api.resources import Object, Resource
-from clientgo_apiserver.api.status import ApiFailure, bad_request, invalid, invalid_value, not_found
+from clientgo_apiserver.api.status import ApiFailure, bad_request, forbidden_field, invalid, invalid_value, not_found
 from clientgo_apiserver.handlers import containers
 from clientgo_apiserver.handlers.forwarding import forward, read_ports
 from clientgo_apiserver.handlers.reading import get
@@ -18,6 +18,7 @@ from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse
 from clientgo_apiserver.http.options import read_number
 from clientgo_apiserver.http.upgrades import Upgrade, reject_spdy
 from clientgo_apiserver.printers.values import dig
+from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.keys import ENDPOINTS, NODES
 
@@ -92,11 +93,18 @@ def _log_of(pod: Object) -> str:
 
 
 def _check_log_options(request: HTTPRequest, name: str) -> None:
+    """Check the options of a log (400, 422)."""
+    query = request.query
+    numbers = {option: read_number(query, option) for option in ("sinceSeconds", "tailLines", "limitBytes")}
     causes = []
     for option, (least, requirement) in _LOG_OPTIONS.items():
-        text = request.query.get(option, "")
-        if text.lstrip("-").isdecimal() and int(text) < least:
-            causes.append(invalid_value(option, int(text), requirement))
+        if query.get(option) and numbers[option] < least:
+            causes.append(invalid_value(option, numbers[option], requirement))
+    if query.get("sinceSeconds") and query.get("sinceTime"):
+        reason = "at most one of `sinceTime` or `sinceSeconds` may be specified"
+        causes.append(forbidden_field("[]", reason))
+    if query.get("stream") and not current().enabled("PodLogsQuerySplitStreams"):
+        causes.append(forbidden_field("stream", "may not be specified"))
     if causes:
         raise invalid("PodLogOptions", "", name, causes)
 

@@ -154,9 +154,10 @@ class Api:
         if resource is None:
             raise PageNotFound
         _check_path(resource, target)
+        request.warnings.extend(filter(None, (resource.deprecation,)))
+        _check_subresource(resource, target)
         verb = _verb(request, target, custom=resource.custom)
         route = RequestInfo(resource, target.namespace, target.name, target.subresource, verb)
-        request.warnings.extend(filter(None, (resource.deprecation,)))
         _check_verb(route, target)
         if not resource.custom:
             listing = not target.name and request.method == "GET"
@@ -251,28 +252,45 @@ def _verb(request: HTTPRequest, target: Target, *, custom: bool) -> str:
 
 
 def _check_path(resource: Resource, target: Target) -> None:
-    """Check that the path has a namespace where one is needed, and a subresource of the resource.
+    """Check that the path has a namespace where one is needed.
+
+    Raises:
+        PageNotFound: the path is not served.
+    """
+    if target.namespace and not resource.namespaced:
+        raise PageNotFound
+    if target.name and resource.verbs == ("create",):  # such an object has no path
+        raise PageNotFound
+    everywhere = resource.namespaced and not target.namespace
+    if everywhere and ((target.name and not target.watch) or "list" not in resource.verbs):
+        raise PageNotFound
+
+
+def _check_subresource(resource: Resource, target: Target) -> None:
+    """Check that the resource has the subresource of a path.
 
     Raises:
         PageNotFound: the path is not served.
         ApiFailure: 404.
     """
-    if target.namespace and not resource.namespaced:
-        raise PageNotFound
-    if target.name and resource.namespaced and not target.namespace and not target.watch:
-        raise PageNotFound
     if target.subresource and all(subresource.name != target.subresource for subresource in resource.subresources):
         raise not_found(resource, target.name) if resource.custom else PageNotFound
 
 
 def _check_verb(route: RequestInfo, target: Target) -> None:
-    """Check that the resource or subresource supports the verb (405)."""
+    """Check that the resource or subresource supports the verb (405).
+
+    Raises:
+        PageNotFound: the path of a custom kind has no namespace.
+    """
     resource, verb = route.resource, route.verb
     if route.subresource:
         part = next(subresource for subresource in resource.subresources if subresource.name == route.subresource)
         if verb not in part.verbs:
             raise method_not_supported(resource, verb) if resource.custom else method_not_allowed()
-    elif verb not in resource.verbs or (
-        resource.namespaced and not target.namespace and verb in ("create", "deletecollection")
-    ):
+    elif resource.namespaced and not target.namespace and verb in ("create", "deletecollection"):
+        if resource.custom:
+            raise PageNotFound
+        raise method_not_allowed()
+    elif verb not in resource.verbs:
         raise method_not_allowed()

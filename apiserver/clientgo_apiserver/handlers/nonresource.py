@@ -127,7 +127,7 @@ def _openapi(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRes
             return lambda: HTTPResponse(200, documents.v2_document(protobuf=True), openapi.V2_TYPE)
         return lambda: HTTPResponse(200, documents.v2_document(protobuf=False))
     dated = [("Accept-Ranges", "bytes"), ("Last-Modified", formatdate(state.clock.time(), usegmt=True))]
-    if segments == ["openapi", "v3"]:
+    if segments == ["openapi", "v3"] and not request.path.endswith("/"):
         index = json_response(documents.index()).body
         return HTTPResponse(200, index, "text/plain; charset=utf-8", dated)
     if segments[:2] != ["openapi", "v3"]:
@@ -245,8 +245,8 @@ def _version(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRes
     )
 
 
-def _metrics(state: State, _: HTTPRequest, segments: list[str]) -> HTTPResponse:
-    if len(segments) > 1:
+def _metrics(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
+    if len(segments) > 1 or request.path.endswith("/"):
         raise PageNotFound
     lines = [
         "# HELP apiserver_request_total Counter of apiserver requests broken out for each verb, group, version,"

@@ -5,17 +5,18 @@ from dataclasses import replace
 import msgspec
 
 from clientgo_apiserver.admission import chain
+from clientgo_apiserver.admission.defaulting import with_topology
+from clientgo_apiserver.admission.namespaces import require_namespace
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, forbidden, joined, not_supported, required
 from clientgo_apiserver.gotypes.metadata import timestamp
 from clientgo_apiserver.handlers.reading import get
-from clientgo_apiserver.http.decode import read_object
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.keys import BUDGETS, PODS
 from clientgo_apiserver.storage.selection import selects
-from clientgo_apiserver.writes.decoding import check_types, precondition_failed, read_metadata
+from clientgo_apiserver.writes.decoding import precondition_failed, read_unstored
 from clientgo_apiserver.writes.deletion import delete, read_delete_options
 from clientgo_apiserver.writes.pipeline import UpdatedObject, update
 
@@ -27,22 +28,21 @@ _MAX_DISRUPTED = 2000
 _VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
-async def _read(state: State, write: Write, content_type: str, resource: Resource) -> Object:
-    """Return the admitted object of a request (400, 403)."""
-    obj = read_object(write.request.body, content_type, resource)
-    obj = {**obj, "metadata": read_metadata(write, obj)}
-    check_types(write, _EVICTION if resource is _OLD_EVICTION else resource, obj)
+async def _admitted(state: State, write: Write, kind: str, obj: Object) -> Object:
+    """Return the object of an action as webhooks change it (400, 403)."""
     if obj["metadata"].get("name") != write.name:
-        raise bad_request(f"name in URL does not match name in {resource.kind} object")
+        raise bad_request(f"name in URL does not match name in {kind} object")
     obj = await chain.mutate(state, write, "CREATE", obj, None) or obj
     await chain.validate(state, write, "CREATE", obj, None)
     return obj
 
 
-async def evict(state: State, write: Write, content_type: str) -> Object:
+async def evict(state: State, write: Write) -> Object:
     """Delete a pod if its disruption budget allows it; return a Status (400, 403, 404, 409, 429, 500)."""
     beta = _OLD_EVICTION.api_version.encode() in write.request.body
-    eviction = await _read(state, write, content_type, _OLD_EVICTION if beta else _EVICTION)
+    sent = read_unstored(write, _OLD_EVICTION if beta else _EVICTION, _EVICTION.api_version)
+    require_namespace(state, write.resource, write.namespace, write.name, dry_run=True)
+    eviction = await _admitted(state, write, "Eviction", sent)
     options = dict(eviction.get("deleteOptions") or {})
     if write.dry_run:
         options["dryRun"] = ["All"]
@@ -165,18 +165,20 @@ async def _count_disruption(state: State, write: Write, budget: Object) -> None:
     await update(state, part, lambda old: UpdatedObject({**old, "status": counted}))
 
 
-async def bind(state: State, write: Write, content_type: str) -> Object:
+async def bind(state: State, write: Write) -> Object:
     """Assign a pod to a node; return a Status (400, 404, 409, 500)."""
+    binding = read_unstored(write, _BINDING)
+    name = write.name or binding["metadata"].get("name", "")
+    require_namespace(state, write.resource, write.namespace, name, dry_run=True)
     if not write.name:  # an object of the resource `bindings` instead of a subresource
-        named = read_object(write.request.body, content_type, _BINDING)
-        target = named.get("target")
-        _check_target(target if isinstance(target, dict) else {})
-        write = replace(write, name=read_metadata(write, named).get("name", ""))
-        if not write.name:
+        _check_target(binding.get("target") or {})
+        if not name:
             raise bad_request("Name parameter required.")
-    binding = await _read(state, write, content_type, _BINDING)
-    target, meta = binding.get("target") or {}, binding["metadata"]
+        write = replace(write, name=name)
+    binding = await _admitted(state, write, "Binding", binding)
+    target = binding.get("target") or {}
     _check_target(target)
+    meta = with_topology(state, binding["metadata"], target["name"])
     pods = state.registry.built_in(*PODS)
     pod = get(state, pods, write.namespace, write.name).object
     for member, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):

@@ -79,12 +79,14 @@ def select_page(
     resource, namespace = target
     window = _window(state, resource, namespace, page)
     is_selected = selection.test()
-    matching = iter(window) if selection.everything else (entry for entry in window if is_selected(entry.object))
+    members = iter(window)
+    matching = members if selection.everything else (entry for entry in members if is_selected(entry.object))
     entries = [*islice(matching, page.limit or None)]
     revision = page.at or state.store.revision
     meta: Object = {"continue": ""} if resource.custom else {}
     meta["resourceVersion"] = str(revision)
-    if next(matching, None) is not None:
+    # As on a real server, what follows need not match; nothing follows a single name.
+    if next(members, None) is not None and not (namespace and selection.name):
         last = entries[-1].object["metadata"]
         meta["continue"] = encode_continue(revision, (last.get("namespace", ""), last["name"]))
         if selection.everything:

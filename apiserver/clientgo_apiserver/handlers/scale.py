@@ -1,5 +1,6 @@
 """Scale subresource: `autoscaling/v1` Scale over the replica paths of a kind."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from clientgo_apiserver.gotypes.decoding import decode, message_of
 from clientgo_apiserver.gotypes.metadata import normalize
 from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.handlers.reading import get
-from clientgo_apiserver.http.decode import media_type, read_object
+from clientgo_apiserver.http.decode import media_type
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.registry.views import from_storage
 from clientgo_apiserver.registry.write import Write
@@ -57,27 +58,27 @@ def _is_unset(resource: Resource, obj: Object) -> bool:
 
 async def write_scale(state: State, write: Write, body: bytes, content_type: str, *, patch: bool) -> Object:
     """Set the replicas of a stored object by replacing or patching its Scale; return the Scale (404, 409, 422)."""
-    resource = write.resource
-    applying = patch and media_type(content_type) == APPLY_PATCH
+    paths, media = write.resource.scale_paths, media_type(content_type)
+    sent = None if patch else _decoded(write, lambda typed: typed.read())
 
     def updated(old: Object) -> UpdatedObject:
-        return _applied(write, old, body) if applying else _scaled(write, old, body, content_type if patch else "")
+        if media == APPLY_PATCH and patch:
+            return _applied(write, old, body)
+        current = scale_of(paths, old)
+        scale = sent or _decoded(write, lambda typed: patched(typed, current, media, body))
+        return _scaled(write, old, scale, patch=patch)
 
-    return scale_of(resource.scale_paths, await update(state, write, updated))
+    return scale_of(paths, await update(state, write, updated))
 
 
-def _scaled(write: Write, current_object: Object, body: bytes, patch_type: str) -> UpdatedObject:
-    """Return the object with the replicas of the Scale or patch that was sent, and its managedFields."""
-    resource = write.resource
-    current = scale_of(resource.scale_paths, current_object)
-    scale = _read_scale(replace(write, resource=SCALE, unknown=[]), current, body, patch_type)
-    meta = scale["metadata"]
-    check_name(write, meta)
-    check_namespace(write, {"namespace": write.namespace, **meta})
-    if meta.get("resourceVersion", current["metadata"]["resourceVersion"]) != current["metadata"]["resourceVersion"]:
+def _scaled(write: Write, current_object: Object, scale: Object, *, patch: bool) -> UpdatedObject:
+    """Return the object with the replicas of a Scale, and its managedFields."""
+    resource, meta = write.resource, scale["metadata"]
+    version = current_object["metadata"]["resourceVersion"]
+    if meta.get("resourceVersion", version) != version:
         raise modified(resource, write.name)
     replicas = _value_at(scale, "spec.replicas")
-    if patch_type and replicas is None and _is_unset(resource, current_object):
+    if patch and replicas is None and _is_unset(resource, current_object):
         raise bad_request(f'the spec replicas field "{resource.scale_paths.spec_path}" cannot be empty')
     replicas = replicas or 0
     if replicas < 0 and not resource.custom:
@@ -86,24 +87,24 @@ def _scaled(write: Write, current_object: Object, body: bytes, patch_type: str) 
     path = _path(resource.scale_paths)
     obj, entries = _with_value(current_object, path, replicas), current_object["metadata"].get("managedFields", [])
     elements, changed = tuple(f"f:{field}" for field in path), not same(obj, current_object)
-    if not patch_type and "uid" in meta:
+    if not patch and "uid" in meta:
         obj = {**obj, "metadata": {**obj["metadata"], "uid": meta["uid"]}}
     owner = write.field_manager() if replicas else None  # a Scale without replicas has no field that could be owned
     return UpdatedObject(obj, after_scale(entries, elements, owner, changed=changed))
 
 
-def _read_scale(write: Write, current: Object, body: bytes, patch_type: str) -> Object:
+def _decoded(write: Write, read: Callable[[Write], Object]) -> Object:
     """Return the decoded Scale that was sent, or that a patch makes of the current one (400, 422)."""
-    if patch_type:
-        scale = patched(write, current, media_type(patch_type), body)
-    else:
-        scale = read_object(body, write.request.headers.get("content-type", ""), SCALE)
+    typed = replace(write, resource=SCALE, unknown=[])
+    scale = read(typed)
     try:
-        meta = normalize(scale.get("metadata"), write.unknown)
-        decoded = decode(message_of("autoscaling/v1", "Scale"), scale, write.unknown)
+        meta = normalize(scale.get("metadata"), typed.unknown)
+        decoded = decode(message_of("autoscaling/v1", "Scale"), scale, typed.unknown)
     except DecodeError as error:
-        raise write.undecodable(error) from error
-    write.report()
+        raise typed.undecodable(error) from error
+    typed.report()
+    check_name(write, meta)
+    check_namespace(write, {"namespace": write.namespace, **meta})
     return {**decoded, "metadata": meta}
 
 

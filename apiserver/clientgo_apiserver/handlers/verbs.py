@@ -1,9 +1,11 @@
 """Handlers of the verbs: from a routed request to its response."""
 
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from clientgo_apiserver.admission.chain import admit_review
+from clientgo_apiserver.admission.namespaces import require_namespace
 from clientgo_apiserver.api.resources import SCALE, Object, Resource
 from clientgo_apiserver.api.status import bad_request, not_acceptable
 from clientgo_apiserver.auth import serviceaccounts
@@ -12,7 +14,6 @@ from clientgo_apiserver.handlers.connect import CONNECTED, connect
 from clientgo_apiserver.handlers.reading import get, list_objects, list_response, read_page, render, select_page
 from clientgo_apiserver.handlers.scale import read_scale, write_scale
 from clientgo_apiserver.handlers.watching import ConvertingWatch, WatchServer
-from clientgo_apiserver.http.decode import check_object, read_body, read_object
 from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo_apiserver.http.options import check_list_options
 from clientgo_apiserver.http.steps import run_step
@@ -25,9 +26,8 @@ from clientgo_apiserver.storage.keys import JOBS
 from clientgo_apiserver.storage.selection import SelectionPredicate, select
 from clientgo_apiserver.storage.stored import Key, name_of
 from clientgo_apiserver.writes.decoding import (
-    check_types,
     managed_fields,
-    read_metadata,
+    read_unstored,
     read_write,
     with_managed_fields,
 )
@@ -132,7 +132,7 @@ async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
     if handler is not None:
         return await handler(state, route, request)
     write = _write(state, request, route, "CreateOptions")
-    obj = await run_step(request, 0, _read, write, route.resource)
+    obj = await run_step(request, 0, write.read)
     return await _written(state, route, request, await create(state, write, obj), created=True)
 
 
@@ -145,17 +145,14 @@ async def _review(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
 
 
 def _read_review(write: Write) -> Object:
-    request = write.request
-    obj = read_object(request.body, request.headers.get("content-type", ""), write.resource)
-    obj = {**obj, "metadata": read_metadata(write, obj)}
-    check_types(write, write.resource, obj)
+    obj = read_unstored(write, write.resource)
     obj["metadata"] = with_managed_fields(obj["metadata"], managed_fields(write, {}, obj))
     return obj
 
 
 async def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     write = _write(state, request, route, "UpdateOptions")
-    obj = await run_step(request, 0, _read, write, route.resource)
+    obj = await run_step(request, 0, write.read)
     updated, created = await put(state, write, obj)
     return await _written(state, route, request, updated, created=created)
 
@@ -181,20 +178,19 @@ async def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTP
 
 
 async def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    account, content_type = (
-        get(state, route.resource, route.namespace, route.name).object,
-        request.headers.get("content-type", ""),
-    )
-    token_request = read_object(request.body, content_type, _TOKEN) if request.body.strip() else {}
-    check_types(_write(state, request, route, "CreateOptions"), _TOKEN, token_request)
-    issued = serviceaccounts.request_token(state, route.namespace, account, token_request)
+    write = replace(_write(state, request, route, "CreateOptions"), resource=_TOKEN)
+    sent = serviceaccounts.with_expiration(read_unstored(write, _TOKEN))
+    require_namespace(state, route.resource, route.namespace, route.name, dry_run=True)
+    account = get(state, route.resource, route.namespace, route.name).object
+    issued = serviceaccounts.request_token(state, route.namespace, account, sent)
+    issued["metadata"] = with_managed_fields(issued["metadata"], managed_fields(write, {}, sent))
     return await _one(route, request, issued, 201)
 
 
 async def _act(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     act = podactions.evict if route.subresource == "eviction" else podactions.bind
     write = _write(state, request, route, "CreateOptions")
-    return await _one(route, request, await act(state, write, request.headers.get("content-type", "")), 201)
+    return await _one(route, request, await act(state, write), 201)
 
 
 async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Upgrade:
@@ -203,22 +199,12 @@ async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HT
     return connect(state, route.resource, (route.namespace, route.name, route.subresource), request)
 
 
-def _read(write: Write, resource: Resource) -> Object:
-    request = write.request
-    value = request.value
-    if value is None:
-        value = read_body(request.body, request.headers.get("content-type", ""), resource.kind, resource.api_version)
-    obj = check_object(value, resource, request.body)
-    write.find_duplicates(request.body, value)
-    return obj
-
-
 async def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     options = read_delete_options(request)
     write = _write(state, request, route, "DeleteOptions")
     _warn_of_orphans(route, request, options)
-    result = await delete(state, write, options)
-    return await _one(route, request, result, 200)
+    result, is_gone = await delete(state, write, options)
+    return await _one(route, request, result, 200 if is_gone or not options.cascades else 202)
 
 
 def _warn_of_orphans(route: RequestInfo, request: HTTPRequest, options: ParsedDeleteOptions) -> None:

@@ -25,26 +25,46 @@ _JSON_TYPES = ("", "application/json")
 YAML_TYPES = ("application/yaml",)
 _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
 # The scheme's name in messages about unregistered kinds.
+_UNVERSIONED = ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "List", "Status")
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 # Versions of which a real server still knows these kinds, although it serves none of them.
+_POLICIES = " ".join(
+    f"{kind}AdmissionPolicy{binding}" for kind in ("Mutating", "Validating") for binding in ("", "Binding")
+)
+_FLOWS = "FlowSchema PriorityLevelConfiguration"
 _UNSERVED = {
-    "admissionregistration.k8s.io/v1beta1": "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
+    "admissionregistration.k8s.io/v1alpha1": _POLICIES,
+    "admissionregistration.k8s.io/v1beta1": f"{_POLICIES} MutatingWebhookConfiguration ValidatingWebhookConfiguration",
     "apiextensions.k8s.io/v1beta1": "CustomResourceDefinition",
     "apiregistration.k8s.io/v1beta1": "APIService",
     "apps/v1beta1": "ControllerRevision Deployment StatefulSet",
     "apps/v1beta2": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
+    "authentication.k8s.io/v1alpha1": "SelfSubjectReview",
+    "authentication.k8s.io/v1beta1": "SelfSubjectReview TokenReview",
+    "authorization.k8s.io/v1beta1": "LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview"
+    " SubjectAccessReview",
     "batch/v1beta1": "CronJob",
     "certificates.k8s.io/v1beta1": "CertificateSigningRequest",
     "coordination.k8s.io/v1beta1": "Lease",
     "discovery.k8s.io/v1beta1": "EndpointSlice",
     "events.k8s.io/v1beta1": "Event",
     "extensions/v1beta1": "DaemonSet Deployment Ingress NetworkPolicy ReplicaSet",
+    **{f"flowcontrol.apiserver.k8s.io/v1beta{number}": _FLOWS for number in (1, 2, 3)},
     "networking.k8s.io/v1beta1": "IPAddress Ingress IngressClass ServiceCIDR",
-    "node.k8s.io/v1beta1": "RuntimeClass",
+    **dict.fromkeys(("node.k8s.io/v1alpha1", "node.k8s.io/v1beta1"), "RuntimeClass"),
     "policy/v1beta1": "PodDisruptionBudget",
-    "rbac.authorization.k8s.io/v1beta1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+    **{
+        f"rbac.authorization.k8s.io/{version}": "ClusterRole ClusterRoleBinding Role RoleBinding"
+        for version in ("v1alpha1", "v1beta1")
+    },
+    **{
+        f"resource.k8s.io/{version}": "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice"
+        for version in ("v1beta1", "v1beta2")
+    },
     "scheduling.k8s.io/v1beta1": "PriorityClass",
-    "storage.k8s.io/v1beta1": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment",
+    "storage.k8s.io/v1alpha1": "CSIStorageCapacity VolumeAttachment VolumeAttributesClass",
+    "storage.k8s.io/v1beta1": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment"
+    " VolumeAttributesClass",
 }
 # Halves of characters, which Go replaces; a whole character, or an escaped backslash, is found before its second half.
 _SURROGATE = re.compile(
@@ -102,10 +122,15 @@ def _decoded(body: bytes) -> Any:
     try:
         return decode_large(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        replaced = _SURROGATE.sub(lambda match: rb"\ufffd" if match["half"] else match[0], body)
+        replaced = without_surrogates(body)
         if replaced != body:
             return _decoded(replaced)
         raise ValueError(explain(body.decode("latin-1")) or str(error)) from error
+
+
+def without_surrogates(body: bytes) -> bytes:
+    """Return JSON in which halves of surrogate pairs are replaced, as Go does."""
+    return _SURROGATE.sub(lambda match: rb"\ufffd" if match["half"] else match[0], body)
 
 
 def _integers(value: Any) -> Iterator[int]:
@@ -159,11 +184,6 @@ def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:
         raise _unusable(kind, api_version, expected, str(error)) from error
 
 
-def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
-    """Parse an object of this resource; apiVersion and kind are checked (400, 415, 422)."""
-    return check_object(read_body(body, content_type, resource.kind, resource.api_version), resource, body)
-
-
 def check_object(value: Any, resource: Resource, body: bytes) -> Object:
     """Return what a body was decoded to, if it is an object of this resource (400, 422)."""
     if value is None and not resource.custom:
@@ -196,14 +216,11 @@ def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
     if resource.custom:
         return _check_custom(value, resource, kind, api_version, body)
     kind, api_version = kind or resource.kind, api_version or resource.api_version
-    group, _, version = api_version.rpartition("/")
-    if kind == resource.kind and is_earlier(api_version, kind):
+    if (kind, api_version) == (resource.kind, resource.api_version):
+        return {**value, "apiVersion": api_version, "kind": kind}
+    if kind == resource.kind and (is_earlier(api_version, kind) or find_message(api_version, kind) is not None):
         raise _mismatch(api_version, resource)
-    if kind != resource.kind or find_message(api_version, kind) is None:
-        raise _unusable(kind, api_version, resource.kind, no_conversion(kind, api_version, resource))
-    if (group, version) != (resource.group, resource.version):
-        raise _mismatch(api_version, resource)
-    return {**value, "apiVersion": api_version, "kind": kind}
+    raise _unusable(kind, api_version, resource.kind, no_conversion(kind, api_version, resource))
 
 
 def is_earlier(api_version: str, kind: str) -> bool:
@@ -230,10 +247,16 @@ def _mismatch(sent: str, resource: Resource) -> ApiFailure:
 
 def no_conversion(kind: str, api_version: str, resource: Resource) -> str:
     """Return the error of an object whose kind is unknown or not that of a built-in resource."""
-    if find_message(api_version, kind) is None:
+    if not _is_registered(api_version, kind):
         return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
     version = api_version.rpartition("/")[2]
     return f"converting ({version}.{kind}) to ({resource.package}.{resource.kind}): unknown conversion"
+
+
+def _is_registered(api_version: str, kind: str) -> bool:
+    """Return whether a real server's scheme has a kind: also lists, and kinds of the API itself."""
+    names = {kind, kind.removesuffix("List")}
+    return any(find_message(api_version, name) for name in names) or (api_version == "v1" and kind in _UNVERSIONED)
 
 
 def _unregistered(kind: str, api_version: str, expected: str) -> ApiFailure:

@@ -107,7 +107,7 @@ def in_text_order(value: Any, before: Any, *, copied: bool) -> Any:
 
 
 def duplicate_yaml_keys(body: bytes) -> list[str]:
-    """Return the error of the keys that occur twice in one map of a YAML document, if there are any."""
+    """Return the error of the keys that occur twice in one map of the first YAML document, if there are any."""
     errors: list[str] = []
 
     def visit(node: yaml.Node | None) -> None:
@@ -122,7 +122,7 @@ def duplicate_yaml_keys(body: bytes) -> list[str]:
             for item in node.value:
                 visit(item)
 
-    visit(yaml.compose(body, Loader=_Loader))
+    visit(next(yaml.compose_all(body, Loader=_Loader), None))
     return ["\n".join([UNMARSHAL_ERRORS, *errors])] if errors else []
 
 
@@ -161,6 +161,27 @@ def _fields(node: Any, path: str) -> Iterator[tuple[str, bool]]:
     elif isinstance(node, list):
         for index, value in enumerate(node):
             yield from _fields(value, f"{path}[{index}]")
+
+
+def merged_fields(body: bytes) -> Any:
+    """Parse JSON as Go decodes it to a type: a field that occurs again is merged with the one before."""
+    # Longer integers are out of range anyway, and Python limits their digits.
+    return json.loads(body, object_pairs_hook=_merged_pairs, parse_int=lambda digits: int(digits[:400]))
+
+
+def _merged_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        fields[name] = _merged(fields.get(name), value)
+    return fields
+
+
+def _merged(old: Any, new: Any) -> Any:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return {**old, **{name: _merged(old.get(name), value) for name, value in new.items()}}
+    if isinstance(old, list) and isinstance(new, list):
+        return [*map(_merged, old, new), *new[len(old) :]]
+    return new
 
 
 def _quote(char: str) -> str:

@@ -1,8 +1,8 @@
-"""Removal of the fields of built-in kinds whose feature gate is off: those with `gate=` in the table of Go types.
+"""Removal of the fields of built-in kinds whose feature gate is off, or whose feature is gone.
 
-A real server removes them from what is stored, although their managers own them. An object that already uses a feature
-keeps its fields. As most objects have none, they are looked for only where their types can occur, and nothing is
-changed in place.
+They have `gate=` or `removed` in the table of Go types. A real server removes them from what is stored, although their
+managers own them. An object that already uses a feature keeps its fields. As most objects have none, they are looked
+for only where their types can occur, and nothing is changed in place.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,6 +15,7 @@ from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_mes
 from clientgo_apiserver.gotypes.structs import members, over_items
 from clientgo_apiserver.releases.release import cached_by_release, current
 
+_REMOVED = "removed"
 _OMITTED = "Lifecycle"
 """Type that is omitted if nothing else is left of it."""
 
@@ -64,9 +65,11 @@ class _Type:
 
     @cached_property
     def _disabled(self) -> Mapping[str, str]:
-        """Gate that is off, by field."""
+        """Gate that is off, by field; that of a removed field is one that no version has."""
         gates = {
-            field.name: field.row.options["gate"] for field in members(self._message) if "gate=" in field.row.words
+            field.name: field.row.options.get("gate", _REMOVED)
+            for field in members(self._message)
+            if "gate=" in field.row.words or _REMOVED in field.row.options
         }
         off = {name: [gate for gate in text.split(",") if not current().enabled(gate)] for name, text in gates.items()}
         return {name: names[0] for name, names in off.items() if names}

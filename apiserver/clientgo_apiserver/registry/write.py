@@ -8,8 +8,14 @@ from clientgo.meta.apply.managedfields import FieldManager
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, invalid, invalid_value
 from clientgo_apiserver.gotypes.scalars import DecodeError
-from clientgo_apiserver.http.decode import YAML_TYPES, media_type
-from clientgo_apiserver.http.gojson import UNMARSHAL_ERRORS, duplicate_fields, duplicate_yaml_keys, fields_of
+from clientgo_apiserver.http.decode import YAML_TYPES, check_object, media_type, read_body, without_surrogates
+from clientgo_apiserver.http.gojson import (
+    UNMARSHAL_ERRORS,
+    duplicate_fields,
+    duplicate_yaml_keys,
+    fields_of,
+    merged_fields,
+)
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 
@@ -46,7 +52,7 @@ class Write:
         errors = [*self.duplicates, *(f'unknown field "{path}"' for path in unknown)]
         if self.validation == "Ignore":
             return
-        if self.duplicates and unknown and self._is_typed_json():
+        if unknown and self._is_typed_json():
             fields = fields_of(self.request.body)
             words = ((path, "duplicate" if is_duplicate else "unknown") for path, is_duplicate in fields)
             errors = [f'{word} field "{path}"' for path, word in words if word == "duplicate" or path in unknown]
@@ -71,12 +77,22 @@ class Write:
         kind = self.resource.kind
         return bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {error}')
 
+    def read(self) -> Object:
+        """Parse the object of the request, and find its fields that occur twice, to report them (400, 415, 422)."""
+        request, resource = self.request, self.resource
+        if request.value is not None:
+            return check_object(request.value, resource, request.body)
+        content_type = request.headers.get("content-type", "")
+        value = read_body(request.body, content_type, resource.kind, resource.api_version)
+        self.find_duplicates(request.body, value)
+        if self.duplicates and not resource.custom and media_type(content_type) not in YAML_TYPES:
+            value = merged_fields(without_surrogates(request.body))
+        return check_object(value, resource, request.body)
+
     def find_duplicates(self, body: bytes, value: Any) -> None:
         """Find the fields that occur twice in one object of the body, to report them; it was decoded to `value`."""
         media = media_type(self.request.headers.get("content-type", ""))
-        if self.validation == "Ignore" or media == PROTOBUF:
-            return
         if media in YAML_TYPES:
             self.duplicates = duplicate_yaml_keys(body)
-        else:
+        elif media != PROTOBUF:
             self.duplicates = [f'duplicate field "{path}"' for path in duplicate_fields(body, value)]

@@ -106,12 +106,17 @@ def precondition_failed(write: Write, field: str, required: str, stored: str) ->
     return conflict(resource, write.name, reason)
 
 
-def check_types(write: Write, resource: Resource, obj: Object) -> None:
-    """Check that the values of an object that is not stored fit its type (400)."""
+def read_unstored(write: Write, resource: Resource, api_version: str = "") -> Object:
+    """Return the object of a request whose kind is not stored, by default as its version decodes it (400, 415, 422)."""
+    typed = replace(write, resource=resource, unknown=[])
+    sent = typed.read()
+    meta = read_metadata(typed, sent)
     try:
-        decode(message_of(resource.api_version, resource.kind), obj, [])
+        decoded = decode(message_of(api_version or resource.api_version, resource.kind), sent, typed.unknown)
     except DecodeError as error:
-        raise replace(write, resource=resource).undecodable(error) from error
+        raise typed.undecodable(error) from error
+    typed.report()
+    return {**decoded, "metadata": meta}
 
 
 def decode_object(write: Write, obj: Object, old: Object | None) -> Object:

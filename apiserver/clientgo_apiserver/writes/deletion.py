@@ -49,13 +49,17 @@ _TYPES: dict[str, tuple[type, str]] = {
 
 
 class ParsedDeleteOptions(NamedTuple):
-    """Options of a deletion. `propagation` is empty if the client did not choose (Background)."""
+    """Options of a deletion. `propagation` is empty if the client did not choose (Background).
+
+    `cascades` is true if the client chose so by `orphanDependents`.
+    """
 
     uid: str | None = None
     resource_version: str | None = None
     propagation: str = ""
     grace: int | None = None
     dry_run: bool = False
+    cascades: bool = False
 
 
 def read_delete_options(request: HTTPRequest) -> ParsedDeleteOptions:
@@ -89,6 +93,7 @@ def read_delete_options(request: HTTPRequest) -> ParsedDeleteOptions:
         propagation or "",
         1 if grace is not None and grace < 0 else grace,  # as on a real server
         bool(dry_run),
+        cascades=orphan is False,
     )
 
 
@@ -124,8 +129,8 @@ class _Deletion(NamedTuple):
     response: Object  # for a dry run, and where a webhook converts it
 
 
-async def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Object:
-    """Delete the object of the write's name; return the object or a Status (404, 409)."""
+async def delete(state: State, write: Write, options: ParsedDeleteOptions) -> tuple[Object, bool]:
+    """Delete the object of the write's name; return the object or a Status, and whether it is gone (404, 409)."""
     resource = write.resource
     require_deletable(resource, write.name)
     while True:
@@ -138,9 +143,9 @@ async def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Ob
             break  # else it has changed while webhooks were called
     obj = deletion.response if options.dry_run else _commit(state, resource, deletion)
     if deletion.stays or resource.returns_deleted:
-        return obj
+        return obj, not deletion.stays
     head = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
-    return {**head, "details": details_of(resource, write.name, uid=deletion.marked["metadata"]["uid"])}
+    return {**head, "details": details_of(resource, write.name, uid=deletion.marked["metadata"]["uid"])}, True
 
 
 async def delete_collection(

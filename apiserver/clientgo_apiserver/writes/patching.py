@@ -23,7 +23,7 @@ from clientgo_apiserver.api.status import (
 from clientgo_apiserver.crds.structural import whole_numbers
 from clientgo_apiserver.gotypes.structs import check_field
 from clientgo_apiserver.gotypes.typedvalues import typed_errors
-from clientgo_apiserver.http.decode import is_earlier, media_type, no_conversion, parse_json, parse_yaml
+from clientgo_apiserver.http.decode import is_earlier, no_conversion, parse_json, parse_yaml
 from clientgo_apiserver.http.gojson import duplicate_fields, duplicate_yaml_keys, go_json, in_text_order
 from clientgo_apiserver.http.jsonpatch import failure_of, json_patch
 from clientgo_apiserver.http.nesting import value_error
@@ -40,9 +40,11 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 def patched(write: Write, old: Object, kind: str, body: bytes) -> Object:
     """Return the object that a patch makes of `old`, with decoded metadata; errors name the patch (400, 422, 500)."""
-    value = read_patch(kind, body) if write.request.value is None else write.request.value
-    if kind != JSON_PATCH:
-        write.find_duplicates(body, value)
+    value = write.request.value
+    if value is None:
+        value = read_patch(kind, body)
+        if kind != JSON_PATCH:
+            write.find_duplicates(body, value)
     new = patched_object(write.resource, old, kind, value, strict=write.validation != "Ignore")
     write.strategic = kind == STRATEGIC_PATCH
     if not write.strategic:
@@ -60,7 +62,7 @@ def check_patch_type(resource: Resource, content_type: str) -> None:
     # Strategic merge needs Go types, which custom kinds do not have.
     strategic = () if resource.custom else (STRATEGIC_PATCH,)
     supported = (JSON_PATCH, MERGE_PATCH, *strategic, APPLY_PATCH)
-    if media_type(content_type) not in supported:
+    if content_type.partition(";")[0] not in supported:  # in this spelling, unlike other types
         raise unsupported_media_type(supported) if resource.custom else unavailable_type(415, "Unsupported Media Type")
 
 

@@ -227,7 +227,10 @@ async def put(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
     """Replace the object of the write's name; return it as shown, and whether it was created."""
     meta = read_metadata(write, obj)
     check_name(write, meta)
-    if not write.resource.create_on_update or write.subresource or _exists(state, write):
+    exists = _exists(state, write)
+    if not write.resource.create_on_update or write.subresource or exists:
+        if not exists:  # errors of the body come before those of the name
+            await run_step(write.request, 0, decode_object, write, {**obj, "metadata": meta}, None)
         return await update(state, write, lambda _: UpdatedObject({**obj, "metadata": meta})), False
     _read_version(meta)
     if "uid" in meta:
@@ -285,12 +288,12 @@ def _read_version(meta: Object) -> int:
 async def _create_applied(state: State, write: Write, config: Object) -> Object:
     if write.subresource:
         raise not_found(write.resource, write.name)
-    if not config["metadata"].get("name"):
-        raise name_required(write)
-    _read_version(config["metadata"])
     if uid := config["metadata"].get("uid"):
         reason = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(write.resource, write.name, reason)
+    if not config["metadata"].get("name"):
+        raise name_required(write)
+    _read_version(config["metadata"])
     require_create(state, write)
     applied = await run_step(write.request, 0, merged, write, {}, config)
     return await create(state, write, applied.obj, applied.entries)
@@ -367,7 +370,7 @@ def _commit(state: State, write: Write, outcome: _Outcome, new: Object) -> Entry
         return Entry(outcome.response, state.store.revision)
     if outcome.finished:
         state.store.remove(write.resource.storage, *name_of(new))
-        return Entry(new, state.store.revision)  # with the version before, because this state was never stored
+        return Entry(in_order(new), state.store.revision)  # with the version before, as this state was never stored
     return state.store.put(write.resource.storage, _to_store(write, new), outcome.prepared)
 
 

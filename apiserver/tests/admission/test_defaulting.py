@@ -16,6 +16,21 @@ def test_pod_without_a_class_has_priority_zero_and_tolerates_lost_nodes(kube: Ku
     assert [item["key"] for item in spec["tolerations"]] == EVICTING
 
 
+ZONE = {"topology.kubernetes.io/zone": "z"}
+
+
+@pytest.mark.parametrize(("gates", "added"), [("", ZONE), ("PodTopologyLabelsAdmission=false", {})])
+@pytest.mark.parametrize("bound", [True, False])
+def test_pod_takes_region_and_zone_of_its_node(gates: str, added: dict[str, str], bound: bool) -> None:
+    kube = Kube(gates=gates)
+    kube.ok("POST", "/api/v1/nodes", {"metadata": {"name": "n", "labels": {**ZONE, "other": "x"}}})
+    labelled = {"metadata": {"name": "p", "labels": {"a": "b"}}}
+    kube.ok("POST", PODS, {**pod(**({} if bound else {"nodeName": "n"})), **labelled})
+    if bound:
+        kube.ok("POST", f"{PODS}/p/binding", {"metadata": {"name": "p"}, "target": {"name": "n"}})
+    assert kube.ok("GET", f"{PODS}/p")["metadata"]["labels"] == {"a": "b", **added}
+
+
 def test_pod_takes_the_priority_of_its_class_or_of_the_default_class(kube: Kube) -> None:
     for name, value, default in (("low", 5, True), ("high", 9, False)):
         kube.ok("POST", CLASSES, {"metadata": {"name": name}, "value": value, "globalDefault": default})
@@ -32,6 +47,7 @@ def test_pod_takes_the_priority_of_its_class_or_of_the_default_class(kube: Kube)
         ({"priorityClassName": "none"}, "no PriorityClass with name none was found"),
         ({"priority": 3}, "the integer value of priority (3) must not be provided in pod spec"),
         ({"runtimeClassName": "none"}, 'pod rejected: RuntimeClass "none" not found'),
+        ({"overhead": {}}, "pod rejected: Pod Overhead set without corresponding RuntimeClass"),
         ({"overhead": {"cpu": "1"}}, "pod rejected: Pod Overhead set without corresponding RuntimeClass"),
     ],
 )

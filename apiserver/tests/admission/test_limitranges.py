@@ -36,6 +36,14 @@ def test_containers_get_default_requests_and_limits(kube: Kube) -> None:
     assert got["status"]["qosClass"] == "Burstable"
 
 
+def test_resize_out_of_range_is_rejected(kube: Kube) -> None:
+    limit(kube, max={"cpu": "1"})
+    kube.ok("POST", PODS, pod({"requests": {"cpu": "500m"}, "limits": {"cpu": "1"}}))
+    patch = {"spec": {"containers": [{"name": "c0", "resources": {"limits": {"cpu": "2"}}}]}}
+    status = kube.refused(403, "PATCH", f"{PODS}/p/resize", patch, "application/strategic-merge-patch+json")
+    assert "maximum cpu usage per Container is 1, but limit is 2" in status["message"]
+
+
 def test_explicit_resources_are_unchanged(kube: Kube) -> None:
     limit(kube, default={"cpu": "1"})
     got = kube.ok("POST", PODS, pod({"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}))

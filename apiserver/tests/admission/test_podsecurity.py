@@ -50,6 +50,15 @@ def test_violating_pod_is_rejected(kube: Kube) -> None:
     kube.ok("PATCH", f"{PODS}/p", {"metadata": {"labels": {"a": "b"}}}, "application/merge-patch+json")
 
 
+def test_violating_ephemeral_container_is_rejected(kube: Kube) -> None:
+    labelled(kube, enforce="baseline")
+    kube.ok("POST", PODS, pod())
+    strategic = "application/strategic-merge-patch+json"
+    added = {"spec": {"ephemeralContainers": [{"name": "e", "image": "i", "securityContext": {"privileged": True}}]}}
+    status = kube.refused(403, "PATCH", f"{PODS}/p/ephemeralcontainers", added, strategic)
+    assert 'privileged (container "e" must not set' in status["message"]
+
+
 def test_baseline_admits_ordinary_pods_only(kube: Kube) -> None:
     labelled(kube, enforce="baseline")
     kube.ok("POST", PODS, pod())

@@ -59,6 +59,13 @@ def test_update_keeps_the_address_and_cannot_change_it(kube: Kube) -> None:
     assert 'spec.clusterIPs[0]: Invalid value: ["10.96.5.6"]: may not change once set' in message
 
 
+def test_another_type_drops_the_addresses_of_the_load_balancer(kube: Kube) -> None:
+    create(kube, "a", type="LoadBalancer")
+    status = {"status": {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}}}
+    kube.ok("PATCH", f"{SERVICES}/a/status", status, MERGE)
+    assert kube.ok("PATCH", f"{SERVICES}/a", {"spec": {"type": "NodePort"}}, MERGE)["status"] == {"loadBalancer": {}}
+
+
 def test_another_type_drops_and_allocates_what_it_needs(kube: Kube) -> None:
     create(kube, "a", type="NodePort")
     external = {"spec": {"type": "ExternalName", "externalName": "x.y"}}

@@ -136,6 +136,12 @@ def test_impersonation_needs_permission(guarded: Guarded) -> None:
     )
 
 
+def test_impersonated_user_may_be_unauthenticated(guarded: Guarded) -> None:
+    headers = {"impersonate_user": "eve", "impersonate_group": "system:unauthenticated"}
+    review = guarded.send("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, **headers)
+    assert (review.status, 'User \\"eve\\" cannot create' in review.body.decode()) == (403, True)
+
+
 def test_constrained_impersonation_needs_permission_for_user_and_request(guarded: Guarded) -> None:
     group = "authentication.k8s.io"
     guarded.role("act", rule("impersonate:user-info", "users", group, resourceNames=["eve"]), cluster=True)
@@ -147,6 +153,18 @@ def test_constrained_impersonation_needs_permission_for_user_and_request(guarded
     assert guarded.send("GET", CONFIG_MAPS, impersonate_user="eve").status == 200
     assert guarded.send("GET", CONFIG_MAPS, impersonate_user="other").status == 403
     assert guarded.send("DELETE", CONFIG_MAPS, impersonate_user="eve").status == 403
+
+
+def test_answer_to_a_token_request_has_the_metadata_that_was_sent_and_its_owners(guarded: Guarded) -> None:
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    guarded.ok("POST", accounts, {"metadata": {"name": "robot"}})
+    metadata = guarded.ok("POST", f"{accounts}/robot/token", {"metadata": {"labels": {"a": "b"}}})["metadata"]
+    assert (metadata["name"], metadata["labels"]) == ("robot", {"a": "b"})
+    (entry,) = metadata["managedFields"]
+    owned = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}, "f:spec": {"f:expirationSeconds": {}}}
+    assert (entry["subresource"], entry["fieldsV1"]) == ("token", owned)
+    refused = guarded.refused(400, "POST", f"{accounts}/robot/token", {"spec": {"boundObjectRef": {}}})
+    assert "cannot bind token" in refused["message"]
 
 
 def test_service_account_token_is_valid_until_expiry_or_deletion_of_its_account(guarded: Guarded) -> None:

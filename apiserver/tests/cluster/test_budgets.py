@@ -21,6 +21,13 @@ def test_budget_follows_its_selector_and_the_labels_of_pods(cluster: PodCluster)
     assert cluster.status(BUDGETS, "b")["expectedPods"] == 0
 
 
+def test_budget_without_pods_says_so(cluster: PodCluster) -> None:
+    add_budget(cluster, "b", matchLabels={"app": "none"})
+    cluster.step()
+    (event,) = cluster.store.list(("", "events"))
+    assert (event["reason"], event["source"]["component"]) == ("NoPods", "controllermanager")
+
+
 def test_workload_beside_many_budgets_costs_the_same_as_beside_a_few() -> None:
     def create(present: int) -> int:
         cluster = PodCluster()

@@ -39,6 +39,13 @@ def pod(name: str, nodeName: str = "", containers: tuple[str, ...] = ("a",)) -> 
             422,
             "tailLines: Invalid value: -1: must be greater than or equal to 0",
         ),
+        ("pods/lost/log?tailLines=x", 400, 'strconv.ParseInt: parsing "x": invalid syntax'),
+        ("pods/p/log?stream=Stdout", 422, "stream: Forbidden: may not be specified"),
+        (
+            "pods/p/log?sinceSeconds=5&sinceTime=2020-01-01T00:00:00Z",
+            422,
+            "[]: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified",
+        ),
         ("pods/p/log?container=a", 500, "dial tcp 10.0.0.7:10250: connect: connection refused"),
         ("pods/p/exec?container=a", 400, "Upgrade request required"),
         ("pods/free/proxy/some/page", 400, "address not allowed"),

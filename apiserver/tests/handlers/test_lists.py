@@ -23,6 +23,15 @@ def test_pages_show_the_state_of_the_first_page_to_the_end(kube: Kube) -> None:
     }
 
 
+def test_page_of_selected_objects_continues_while_any_object_follows(kube: Kube) -> None:
+    for name in "abc":
+        kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": name, "labels": {"name": name}}})
+    full, last = (kube.ok("GET", f"{CONFIG_MAPS}?limit=1&labelSelector=name%3D{name}")["metadata"] for name in "ac")
+    assert ("continue" in full, "continue" in last) == (True, False)
+    assert kube.ok("GET", f"{CONFIG_MAPS}?limit=1&continue={full['continue']}&labelSelector=name%3Da")["items"] == []
+    assert "continue" not in kube.ok("GET", f"{CONFIG_MAPS}?limit=1&fieldSelector=metadata.name%3Da")["metadata"]
+
+
 def test_page_older_than_history_is_expired_with_inconsistent_token() -> None:
     kube = Kube(ServerOptions(history=3))
     for name in "abc":
@@ -89,10 +98,12 @@ def test_events_of_both_groups_are_one_store(kube: Kube) -> None:
 
 
 def test_unserved_path_is_not_found(kube: Kube) -> None:
-    for path in ("/nope", "/apis/no.such/v1/x", "//api/v1"):
+    for path in ("/nope", "/apis/no.such/v1/x", "//api/v1", "/metrics/"):
         assert kube.send("GET", path).body == b"404 page not found\n"
     for path in ("/apis/apps/v1/namespaces/default/foos", "/api/v2", f"{FOOS}/a/nope"):
         assert kube.refused(404, "GET", path)["reason"] == "NotFound"
+    for method in ("GET", "POST"):  # of kinds that are not listed, only the paths of namespaces
+        kube.refused(404, method, "/api/v1/bindings")
 
 
 def test_invalid_credentials_are_rejected_and_none_are_anonymous() -> None:
@@ -100,5 +111,8 @@ def test_invalid_credentials_are_rejected_and_none_are_anonymous() -> None:
     assert kube.send("GET", FOOS, authorization="Bearer wrong").status == 401
     assert kube.send("GET", FOOS, authorization="Bearer secret").status == 200
     assert kube.send("GET", FOOS).status == 200
+    assert kube.send("GET", FOOS, authorization="Bearer").status == 200
+    spaced = kube.send("GET", FOOS, authorization="Bearer  wrong")
+    assert (spaced.status, "extra space before the bearer token" in str(spaced.headers)) == (200, True)
     kube.set_options(anonymous=False)
     assert kube.send("GET", FOOS).status == 401

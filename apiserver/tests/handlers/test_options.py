@@ -1,5 +1,6 @@
 """Options of requests: the errors of a real server, in its words."""
 
+import json
 from typing import Any
 
 import pytest
@@ -83,6 +84,65 @@ def test_duplicate_fields_are_rejected_if_strict(kube: Kube, body: bytes, duplic
 
 
 @pytest.mark.parametrize(
+    ("body", "merged"),
+    [
+        ({"data": [{"a": "1"}, {"b": "2"}]}, {"data": {"a": "1", "b": "2"}}),
+        ({"data": [{"a": "\ud800"}, {"a": "2"}]}, {"data": {"a": "2"}}),
+        ({"immutable": [True, False]}, {"immutable": False}),
+    ],
+)
+def test_repeated_field_of_a_built_in_kind_is_merged_with_the_one_before(kube: Kube, body: Any, merged: Any) -> None:
+    ((field, values),) = body.items()
+    fields = ",".join(f'"{field}":{json.dumps(value)}' for value in values)
+    text = f'{{"metadata":{{"name":"a"}},"metadata":{{"labels":{{"a":"b"}}}},{fields}}}'
+    for validation in ("Warn", "Ignore"):
+        path = f"{CONFIG_MAPS}?dryRun=All&fieldValidation={validation}"
+        built = kube.ok("POST", path, text.encode(), "application/json")
+        assert {field: built[field]} == merged
+        assert built["metadata"]["labels"] == {"a": "b"}
+
+
+def test_first_of_the_documents_of_a_body_is_created(kube: Kube) -> None:
+    body = b"metadata: {name: a}\n---\nmetadata: {name: b, name: c}\n"
+    built = kube.ok("POST", f"{CONFIG_MAPS}?fieldValidation=Strict", body, "application/yaml")
+    assert built["metadata"]["name"] == "a"
+
+
+def test_items_of_a_repeated_list_are_merged_with_those_before(kube: Kube) -> None:
+    ports = b'"ports":[{"port":1,"name":"x"}],"ports":[{"port":2},{"port":3,"name":"y"}]'
+    body = b'{"metadata":{"name":"a"},"spec":{' + ports + b"}}"
+    built = kube.ok("POST", "/api/v1/namespaces/default/services?dryRun=All", body, "application/json")
+    assert [(each["name"], each["port"]) for each in built["spec"]["ports"]] == [("x", 2), ("y", 3)]
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "SelfSubjectAccessReview"),
+        ("/apis/authentication.k8s.io/v1/tokenreviews", "TokenReview"),
+        ("/api/v1/namespaces/default/serviceaccounts/a/token", "TokenRequest"),
+        (f"{PODS}/a/eviction", "Eviction"),
+        (f"{PODS}/a/binding", "Binding"),
+        ("/api/v1/namespaces/default/bindings", "Binding"),
+    ],
+)
+def test_fields_of_kinds_that_are_not_stored_are_validated(kube: Kube, path: str, kind: str) -> None:
+    kube.ok("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "a"}})
+    body = b'{"metadata":{"x":1},"y":2,"metadata":{}}'
+    message = kube.refused(400, "POST", f"{path}?fieldValidation=Strict", body, "application/json")["message"]
+    errors = 'strict decoding error: unknown field "metadata.x", unknown field "y", duplicate field "metadata"'
+    assert message == f'{kind} in version "v1" cannot be handled as a {kind}: {errors}'
+
+
+def test_repeated_field_of_a_scale_is_rejected_if_strict(kube: Kube) -> None:
+    kube.ok("POST", DEPLOYMENTS, deployment())
+    body = b'{"metadata":{"name":"d","namespace":"default"},"spec":{"replicas":3},"spec":{}}'
+    refused = kube.refused(400, "PUT", f"{DEPLOYMENTS}/d/scale?fieldValidation=Strict", body, "application/json")
+    assert 'Scale: strict decoding error: duplicate field "spec"' in refused["message"]
+    assert kube.ok("PUT", f"{DEPLOYMENTS}/d/scale", body, "application/json")["spec"] == {"replicas": 3}
+
+
+@pytest.mark.parametrize(
     ("path", "accept", "reason"),
     [
         (CONFIG_MAPS, "text/html", "406: Not Acceptable\n\nAvailable representations: application/json"),
@@ -136,6 +196,9 @@ def test_scale_has_a_table(kube: Kube) -> None:
         ("POST", "/api/v1/namespaces/default/pods/x", 405),
         ("POST", "/apis/apps/v1", 405),
         ("POST", "/apis/apps", 200),
+        ("GET", "/api/v1/namespaces/default/bindings/x", 404),
+        ("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews/x", 404),
+        ("GET", "/apis/authorization.k8s.io/v1/subjectaccessreviews", 405),
     ],
 )
 def test_path_that_is_not_served_is_not_found_for_any_method(kube: Kube, method: str, path: str, code: int) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from apiserver.tests.inprocess import MERGE, PODS, Kube, Object
+from apiserver.tests.inprocess import MERGE, NAMESPACES, PODS, Kube, Object
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
@@ -98,6 +98,19 @@ def test_pod_with_two_budgets_can_be_evicted_only_while_it_is_pending(kube: Kube
 def test_eviction_of_another_pod_is_rejected(kube: Kube, body: Object, code: int, reason: str) -> None:
     pod(kube)
     assert reason in kube.refused(code, "POST", f"{PODS}/a/eviction", body)["message"]
+
+
+@pytest.mark.parametrize("path", ["pods/a/eviction", "pods/a/binding", "bindings", "serviceaccounts/a/token"])
+def test_action_in_a_namespace_that_is_missing_or_terminating_is_rejected(kube: Kube, path: str) -> None:
+    kube.ok("POST", NAMESPACES, {"metadata": {"name": "n"}})
+    held = {"metadata": {"name": "a", "finalizers": ["x.y/z"]}}
+    kube.ok("POST", f"{NAMESPACES}/n/pods", {**held, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    kube.ok("POST", f"{NAMESPACES}/n/serviceaccounts", held)
+    kube.ok("DELETE", f"{NAMESPACES}/n")
+    body = {"metadata": {"name": "a"}}
+    cause = kube.refused(403, "POST", f"{NAMESPACES}/n/{path}", body)["details"]["causes"][0]
+    assert cause["reason"] == "NamespaceTerminating"
+    assert kube.refused(404, "POST", f"{NAMESPACES}/m/{path}", body)["message"] == 'namespaces "m" not found'
 
 
 @pytest.mark.parametrize("path", ["pods/a/binding", "bindings"])

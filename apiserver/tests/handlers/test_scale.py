@@ -66,6 +66,11 @@ def test_scale_of_another_object_is_rejected(kube: Kube, body: Object, code: int
     assert kube.ok("GET", f"{DEPLOYMENTS}/a")["metadata"]["generation"] == 1
 
 
+def test_sent_scale_is_decoded_before_its_object_is_read(kube: Kube) -> None:
+    kube.refused(400, "PUT", f"{DEPLOYMENTS}/missing/scale", {"apiVersion": "apps/v1beta1", "kind": "Scale"})
+    kube.refused(404, "PUT", f"{DEPLOYMENTS}/missing/scale", {"metadata": {"name": "missing"}})
+
+
 @pytest.mark.parametrize("validation", ["Warn", "Strict"])
 def test_unknown_field_of_a_scale_is_reported(kube: Kube, validation: str) -> None:
     url = f"{DEPLOYMENTS}/a/scale?fieldValidation={validation}"

@@ -10,7 +10,7 @@ from apiserver.tests.http.protobufs import MAGIC, envelope, message, varint
 from apiserver.tests.inprocess import DEFINITIONS, DEPLOYMENTS, FOOS, Kube, foo
 from clientgo_apiserver.api.limits import MAX_DEPTH
 from clientgo_apiserver.api.status import ApiFailure
-from clientgo_apiserver.http.decode import read_body, read_object
+from clientgo_apiserver.http.decode import check_object, read_body
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE
 from clientgo_apiserver.registry.builtin import builtin_resources
 
@@ -21,7 +21,8 @@ GO_BODIES = json.loads((Path(__file__).parent / "protobuf_bodies.json").read_tex
 
 
 def read(body: bytes, api_version: str = "v1", kind: str = "ConfigMap") -> Any:
-    return read_object(body, MEDIA_TYPE, RESOURCES[api_version, kind])
+    resource = RESOURCES[api_version, kind]
+    return check_object(read_body(body, MEDIA_TYPE, kind, api_version), resource, body)
 
 
 def read_map(*fields: tuple[int, Any]) -> Any:
@@ -157,7 +158,7 @@ def test_protobuf_and_json_create_the_same_object(kube: Kube) -> None:
     selector = message((1, message((1, "app"), (2, "a"))))
     raw = message((1, message((1, "a"))), (2, message((1, 0), (2, selector), (3, template))), (3, b""))
     built = kube.ok("POST", f"{DEPLOYMENTS}?dryRun=All", envelope("apps/v1", "Deployment", raw), MEDIA_TYPE)
-    sent = read_object(envelope("apps/v1", "Deployment", raw), MEDIA_TYPE, RESOURCES["apps/v1", "Deployment"])
+    sent = read(envelope("apps/v1", "Deployment", raw), "apps/v1", "Deployment")
     same = kube.ok("POST", f"{DEPLOYMENTS}?dryRun=All", sent)
     assert built["spec"]["replicas"] == 0
     assert built["metadata"].pop("uid") != same["metadata"].pop("uid")

@@ -147,7 +147,8 @@ def test_access_reviews_are_answered(kube: Kube) -> None:
 
 
 def test_all_namespaces_path_takes_no_creation(kube: Kube) -> None:
-    kube.refused(405, "POST", FOOS.replace("/namespaces/default", ""), foo())
+    assert kube.send("POST", FOOS.replace("/namespaces/default", ""), foo()).body == b"404 page not found\n"
+    kube.refused(405, "POST", CONFIG_MAPS.replace("/namespaces/default", ""), {"metadata": {"name": "a"}})
 
 
 def test_openapi_v2_is_served_as_json_and_protobuf(kube: Kube) -> None:

@@ -37,3 +37,19 @@ def test_api_service_of_a_service_is_at_the_port_of_https(kube: Kube) -> None:
     spec = {"group": "x.y", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
     body = {"metadata": {"name": "v1.x.y"}, "spec": {**spec, "service": {"name": "s", "namespace": "default"}}}
     assert kube.ok("POST", SERVICES, body)["spec"]["service"]["port"] == 443
+
+
+def test_condition_of_an_api_service_has_one_of_three_statuses(kube: Kube) -> None:
+    spec = {"group": "x.y", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+    built = kube.ok("POST", SERVICES, {"metadata": {"name": "v1.x.y"}, "spec": spec})
+    wrong = {**built, "status": {"conditions": [{"type": "Available", "status": "Bad"}]}}
+    causes = kube.refused(422, "PUT", f"{SERVICES}/v1.x.y/status", wrong)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["status.conditions[0].status"]
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("a%b", """Name parameter invalid: "a%b": may not contain '%'"""),
+    ("..", """Name parameter invalid: "..": may not be '..'"""),
+])  # fmt: skip
+def test_name_that_no_object_can_have_is_a_bad_request(kube: Kube, name: str, message: str) -> None:
+    assert kube.refused(400, "GET", f"/api/v1/nodes/{name}")["message"] == message

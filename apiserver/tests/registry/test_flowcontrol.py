@@ -101,13 +101,24 @@ def test_invalid_flow_schema_is_rejected(obj: Object, field: str, words: str) ->
 
 def test_valid_levels_and_schemas_are_accepted(kube: Kube) -> None:
     kube.ok("POST", LEVELS, level(limited={**queue(queues=64, handSize=8), "nominalConcurrencyShares": 0}))
-    kube.ok("POST", LEVELS, level("exempt", "Exempt"))
+    kube.ok("POST", LEVELS, level("exempt", "Exempt", exempt={}))
+    kube.ok("PATCH", f"{LEVELS}/exempt", {"spec": {"exempt": {"lendablePercent": 5}}}, MERGE)
     for obj in (
         resource_rule(namespaces=[], clusterScope=True),
         resource_rule(verbs=["*"], namespaces=["kube-system"]),
     ):
         kube.ok("POST", SCHEMAS, obj)
         kube.ok("DELETE", f"{SCHEMAS}/a")
+
+
+@pytest.mark.parametrize("name", ["exempt", "catch-all"])
+def test_schema_of_every_cluster_keeps_its_spec(kube: Kube, name: str) -> None:
+    kube.ok("POST", SCHEMAS, {**schema(), "metadata": {"name": name}})
+    kube.ok("PATCH", f"{SCHEMAS}/{name}", {"metadata": {"labels": {"a": "b"}}}, MERGE)
+    refused = kube.refused(422, "PATCH", f"{SCHEMAS}/{name}", {"spec": {"matchingPrecedence": 5}}, MERGE)
+    (cause,) = refused["details"]["causes"]
+    assert cause["message"].startswith('Invalid value: {"PriorityLevelConfiguration":{"Name":"a"},"MatchingPrec')
+    assert cause["message"].endswith(f"spec of '{name}' must equal the fixed value")
 
 
 def test_types_of_conditions_are_not_repeated(kube: Kube) -> None:

@@ -44,8 +44,7 @@ csidrivers spec: {tokenRequests: [{}], serviceAccountTokenInSecrets: false} => n
 csistoragecapacities nodeTopology: {matchLabels: {beta.kubernetes.io/os: a}}
     => nodeTopology.matchLabels.beta.kubernetes.io/os: deprecated
 runtimeclasses scheduling: {nodeSelector: {beta.kubernetes.io/os: a}} => scheduling.nodeSelector: deprecated since v1.14
-nodes spec: {configSource: {}, podCIDRs: [10.0.0.1/24]}
-    => spec.configSource: the feature && spec.podCIDRs[0]: CIDR value
+nodes spec: {podCIDRs: [10.0.0.1/24]} => spec.podCIDRs[0]: CIDR value
 serviceaccounts metadata: {annotations: {kubernetes.io/enforce-mountable-secrets: "true"}}
     => metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated
 statefulsets spec: {revisionHistoryLimit: -1} => spec.revisionHistoryLimit: a negative value retains all
@@ -62,8 +61,16 @@ pods spec: {topologySpreadConstraints: [{topologyKey: beta.kubernetes.io/os}]}
 pods spec: {affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{podAffinityTerm: {}}]}}}
     => spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector: a
 pods spec: {dnsConfig: {nameservers: [01.2.3.4]}} => spec.dnsConfig.nameservers[0]: non-standard IP address
-pods spec: {volumes: [{projected: {sources: [{serviceAccountToken: {path: a}}, {secret: {items: [{path: a}]}}]}}]}
-    => spec.volumes[0].projected.sources.secrets[0]: has duplicated path with ServiceAccountToken "a"
+pods spec: {volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: a}}, {podCertificate: {keyPath: a}},
+    {clusterTrustBundle: {signerName: s, path: a/}}]}}]}
+    => volume "v" (Projected): overlapping paths: "a" (PodCertificate key) with "a" (ServiceAccountToken)
+    && volume "v" (Projected): overlapping paths: "a" (ClusterTrustBundle "s") with "a" (ServiceAccountToken)
+    && volume "v" (Projected): overlapping paths: "a" (ClusterTrustBundle "s") with "a" (PodCertificate key)
+pods spec: {volumes: [{name: v, configMap: {name: m, items: [{path: a}, {path: a/b}]}}]}
+    => volume "v" (ConfigMap "m"): overlapping paths: "a/b" with "a"
+pods spec: {volumes: [{name: v, projected: {sources: [{secret: {name: s, items: [{path: a}]}}, {downwardAPI: {items: [
+    {path: a/b}, {path: ab}]}}]}}]}
+    => volume "v" (Projected): overlapping paths: "a/b" (DownwardAPI) with "a" (Secret "s")
 pods metadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: a}}, spec: {}
     => metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: non-functional
 """

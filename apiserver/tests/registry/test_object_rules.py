@@ -29,6 +29,9 @@ services {sessionAffinity: ClientIP, sessionAffinityConfig: {clientIP: {timeoutS
 services {loadBalancerSourceRanges: [10.0.0.1/8]}
     => LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'
     && LoadBalancerSourceRanges[0]: Invalid value: "10.0.0.1/8": must not have bits set
+services metadata: {name: x, annotations: {service.beta.kubernetes.io/load-balancer-source-ranges: "10.0.0.0/8,x"}}
+    => metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: Forbidden: may only be used when
+    && metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]: Invalid value: "x": must be a valid
 services {type: LoadBalancer, loadBalancerSourceRanges: [x]} => LoadBalancerSourceRanges[0]: Invalid value: "x": must be
 services {externalTrafficPolicy: Local} => externalTrafficPolicy: Invalid value: "Local": may only be set for externally
 services {type: NodePort, externalTrafficPolicy: X} => externalTrafficPolicy: Unsupported value: "X"

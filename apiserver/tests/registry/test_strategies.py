@@ -75,7 +75,7 @@ def obj(
         (write("configmaps"), Strategy),
         (write("pods", "status"), StatusStrategy),
         (write("services"), ServiceStrategy),
-        (write("services", "status"), StatusStrategy),
+        (write("replicationcontrollers", "status"), StatusStrategy),
         (custom(), CustomStrategy),
         (custom("scale"), CustomStrategy),
         (custom("status"), CustomStatusStrategy),
@@ -113,6 +113,13 @@ def test_generation_counts_changes_of_what_users_ask_for(item: StrategicWrite, c
     old = obj(generation=3, spec={"a": 1})
     new = item.updated({**old, **change}, old)
     assert new["metadata"]["generation"] == (4 if counted else 3)
+
+
+def test_driver_has_a_generation_from_its_first_change_on() -> None:
+    item, old = write("csidrivers", group="storage.k8s.io"), obj(spec={"a": 1})
+    del old["metadata"]["generation"]
+    assert "generation" not in item.updated({**old, "metadata": {"labels": {}}}, old)["metadata"]
+    assert item.updated({**old, "spec": {"a": 2}}, old)["metadata"]["generation"] == 1
 
 
 def test_annotations_of_deployments_are_counted_and_labels_are_not() -> None:
@@ -193,6 +200,7 @@ def test_job_selects_its_pods_by_its_uid_unless_the_user_selects_them() -> None:
 
 
 CLAIM = {"kind": "PersistentVolumeClaim", "name": "p"}
+OTHER = {"kind": "Other", "name": "o"}
 
 
 @pytest.mark.parametrize(
@@ -201,8 +209,8 @@ CLAIM = {"kind": "PersistentVolumeClaim", "name": "p"}
         ({}, {}),
         ({"dataSource": CLAIM}, {"dataSource": CLAIM, "dataSourceRef": CLAIM}),
         ({"dataSourceRef": CLAIM}, {"dataSource": CLAIM, "dataSourceRef": CLAIM}),
-        ({"dataSource": {"kind": "Other", "name": "o"}}, {}),
-        ({"dataSourceRef": {"kind": "Other", "name": "o"}}, {"dataSourceRef": {"kind": "Other", "name": "o"}}),
+        ({"dataSource": OTHER}, {}),
+        ({"dataSourceRef": OTHER}, {"dataSource": OTHER, "dataSourceRef": OTHER}),
         ({"dataSourceRef": {**CLAIM, "namespace": "n"}}, {"dataSourceRef": {**CLAIM, "namespace": "n"}}),
     ],
 )

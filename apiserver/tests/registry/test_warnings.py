@@ -131,3 +131,12 @@ def test_new_finalizer_without_a_domain_of_a_custom_object_is_warned_about(kube:
     assert warnings(kube.send("PATCH", f"{FOOS}/a", patch, MERGE)) == [
         f'metadata.finalizers: "account": prefer a domain-qualified finalizer name {words}'
     ]
+
+
+@pytest.mark.parametrize("url", [f"{CORE}/services", "/apis/networking.k8s.io/v1/namespaces/default/ingresses"])
+def test_addresses_of_load_balancers_have_the_warnings_of_addresses(kube: Kube, url: str) -> None:
+    spec = {"type": "LoadBalancer", "ports": [{"port": 1}]}
+    kube.ok("POST", url, {"metadata": {"name": "a"}, "spec": spec if "services" in url else BACKEND})
+    status = {"loadBalancer": {"ingress": [{"ip": "2001:DB8::1"}]}}
+    (text,) = warnings(kube.send("PATCH", f"{url}/a/status", {"status": status}, MERGE))
+    assert text.startswith('status.loadBalancer.ingress[0]: IPv6 address "2001:DB8::1" should be')

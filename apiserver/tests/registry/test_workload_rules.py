@@ -28,6 +28,9 @@ def container(**more: Any) -> dict[str, Any]:
     return {"containers": [{"name": "c", "image": "i", **more}]}
 
 
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+
+
 def volume(**source: Any) -> dict[str, Any]:
     return {**POD, "volumes": [{"name": "v", **source}]}
 
@@ -63,6 +66,10 @@ INVALID: list[tuple[str, dict[str, Any], dict[str, str]]] = [
      {"spec.schedule": 'Invalid value: "61 * * * *": end of range (61) above maximum (59): 61'}),
     ("cronjobs", {**CRON_JOB, "timeZone": "Mars/Base"},
      {"spec.timeZone": 'Invalid value: "Mars/Base": unknown time zone Mars/Base'}),
+    ("horizontalpodautoscalers", {**AUTOSCALER, "behavior": {"scaleDown": {"policies": []}}},
+     {"spec.behavior.scaleDown.policies": "Required value: must specify at least one Policy"}),
+    ("statefulsets", {**WORKLOAD, "volumeClaimTemplates": [{"metadata": {"name": "a.b"}, "spec": CLAIM}]},
+     {"spec.template.spec.volumes[0].name": 'Invalid value: "a.b": must not contain dots'}),
     ("horizontalpodautoscalers", {**AUTOSCALER, "metrics": [{"type": "Pods"}]},
      {"spec.metrics[0].pods": "Required value: must populate information for the given metric source"}),
     ("poddisruptionbudgets", {"maxUnavailable": "200%"},

@@ -171,3 +171,16 @@ def test_note_of_limit_ranges_is_that_of_the_last_one(kube: Kube) -> None:
     note = "LimitRanger plugin set: memory request for container c; memory limit for container c"
     assert created["metadata"]["annotations"] == {"kubernetes.io/limit-ranger": note}
     assert created["spec"]["containers"][0]["resources"]["limits"] == {"cpu": "1", "memory": "1Gi"}
+
+
+def test_claims_of_the_status_of_a_pod_are_those_of_its_spec(kube: Kube) -> None:
+    kube.ok("POST", PODS, pod(resourceClaims=[{"name": "c", "resourceClaimName": "d"}]))
+    for claims, field, message in (
+        ([{"name": "x"}], "0].name", 'Invalid value: "x": must match the name of an entry in `spec.resourceClaims`'),
+        ([{"name": "c"}, {"name": "c"}], "1].name", 'Duplicate value: "c"'),
+        ([{"name": "c", "resourceClaimName": "A_"}], "0].resourceClaimName", 'Invalid value: "A_": a lowercase'),
+    ):
+        written = {"status": {"resourceClaimStatuses": claims}}
+        (cause,) = kube.refused(422, "PATCH", f"{PODS}/p/status", written, MERGE)["details"]["causes"]
+        assert cause["field"] == f"status.resourceClaimStatuses[{field}"
+        assert cause["message"].startswith(message)

@@ -22,6 +22,15 @@ def test_finalizer_delays_deletion(kube: Kube) -> None:
     assert [frame["type"] for frame in watch.take()] == ["MODIFIED", "DELETED"]
 
 
+@pytest.mark.parametrize(("orphan", "name", "code"), [(False, "held", 202), (True, "held", 200), (False, "free", 200)])
+def test_cascading_deletion_is_accepted_while_a_finalizer_holds_the_object(
+    kube: Kube, orphan: bool, name: str, code: int
+) -> None:
+    kube.ok("POST", FOOS, held("held"))
+    kube.ok("POST", FOOS, foo("free"))
+    assert kube.send("DELETE", f"{FOOS}/{name}", {"orphanDependents": orphan}).status == code
+
+
 def test_no_finalizer_can_be_added_once_an_object_is_being_deleted(kube: Kube) -> None:
     kube.ok("POST", FOOS, held())
     kube.ok("DELETE", f"{FOOS}/a")

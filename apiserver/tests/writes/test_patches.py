@@ -58,6 +58,13 @@ def test_malformed_json_patch_is_a_bad_request_and_unknown_operation_invalid(
     assert kube.refused(code, "PATCH", f"{FOOS}/a", body, JSON_PATCH)["message"].endswith(message)
 
 
+@pytest.mark.parametrize("kind", ["application/Merge-Patch+json", "application/merge-patch+json ;charset=utf-8"])
+def test_type_of_a_patch_has_one_spelling(kube: Kube, kind: str) -> None:
+    kube.ok("POST", FOOS, foo())
+    kube.refused(415, "PATCH", f"{FOOS}/a", {}, kind)
+    kube.ok("PATCH", f"{FOOS}/a", {}, "application/merge-patch+json;charset=utf-8")
+
+
 def containers(obj: dict[str, Any]) -> list[tuple[str, str]]:
     return [(item["name"], item["image"]) for item in obj["spec"]["template"]["spec"]["containers"]]
 

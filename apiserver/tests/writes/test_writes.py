@@ -266,6 +266,12 @@ def test_put_creates_missing_objects_of_some_kinds(kube: Kube) -> None:
     kube.refused(404, "PUT", f"{CONFIG_MAPS}/c", {"metadata": {"name": "c"}})
 
 
+def test_body_of_an_update_is_read_before_its_object_is_looked_up(kube: Kube) -> None:
+    body = {"metadata": {"name": "a"}, "spec": {"replicas": "x"}}
+    assert "cannot unmarshal string" in kube.refused(400, "PUT", f"{DEPLOYMENTS}/a", body)["message"]
+    kube.refused(400, "PUT", f"{CONFIG_MAPS}/a?fieldValidation=Strict", {"metadata": {"name": "a"}, "b": 1})
+
+
 def test_immutable_config_map_keeps_its_data(kube: Kube) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "c"}, "data": {"a": "1"}, "immutable": True})
     kube.ok("PATCH", f"{CONFIG_MAPS}/c", {"metadata": {"labels": {"x": "y"}}}, MERGE)

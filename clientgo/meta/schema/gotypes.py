@@ -21,6 +21,8 @@ TypeOptions of fields:
 
 - `always` or `omitempty`: whether JSON has a zero, if that does not follow from the rest: a struct is always written,
   and so is a required field that is not a pointer
+- `present`: an empty list or map, which is not stored, is not absent for defaults and admission
+- `removed`: a field of a feature that no version has any longer, and that is not stored
 - `default=`: default in OpenAPI; fields that are always written have their zero as such
 - `set=`: default that only the server sets; `if=field:values`: only if another field has one of these values, or none
 - `list=type:keys`, `map=type`, `patch=strategies:key`: rules of server-side apply and of strategic merge patches

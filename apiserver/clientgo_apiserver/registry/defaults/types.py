@@ -182,18 +182,25 @@ class _Type:
         )
 
     @cached_property
+    def _omitted(self) -> frozenset[str]:
+        """Names of the lists and maps that are omitted if they are empty, but kept until the object is stored."""
+        return frozenset(field.name for field in members(self._message) if "present" in field.row.options)
+
+    @cached_property
     def _holders(self) -> Mapping[str, Fill]:
         """Functions that remove empty lists within the values of fields, by name."""
         return {field.name: over_items(field, shape.without_empty) for field, shape in self._shapes if shape.has_lists}
 
     @cached_property
     def has_lists(self) -> bool:
-        """True if an object of this type, or one within it, has a list or map that is never omitted."""
+        """True if an object of this type, or one within it, has a list or map that may be empty."""
         self.__dict__["has_lists"] = True  # of a recursive type, while its other fields are looked at
-        return bool(self._lists or self._holders)
+        return bool(self._lists or self._omitted or self._holders)
 
     def without_empty(self, value: Object, earlier: Object = _NOTHING) -> Object:
-        """Return the object with null for its empty lists and maps; the same one if it has none."""
+        """Return the object with null for its empty lists and maps, or without them; the same one if it has none."""
+        if self._omitted and any(not value.get(name, self) for name in self._omitted):
+            value = {name: child for name, child in value.items() if child or name not in self._omitted}
         changes: Object = {}
         lists, holders = self._lists, self._holders
         for name, child in value.items():

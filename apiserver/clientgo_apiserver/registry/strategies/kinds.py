@@ -8,6 +8,7 @@ from clientgo_apiserver.crds import crdstatus
 from clientgo_apiserver.crds.crdschema import with_stored_version
 from clientgo_apiserver.crds.definitions import definition_warnings
 from clientgo_apiserver.registry.defaults.kinds import is_written_with_status
+from clientgo_apiserver.registry.strategies.addresswarnings import ip_warnings
 from clientgo_apiserver.registry.strategies.certificates import ApprovalStrategy, RequestStatusStrategy, RequestStrategy
 from clientgo_apiserver.registry.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
 from clientgo_apiserver.registry.strategies.services import ServiceStrategy
@@ -157,6 +158,18 @@ class _VolumeStatusStrategy(StatusStrategy):
         return {**new, "status": {**status, "lastPhaseTransitionTime": time}} if time else new
 
 
+class _BalancedStatusStrategy(StatusStrategy):
+    """Strategy of statuses with the addresses of a load balancer."""
+
+    def warnings_on_update(self, _: Write, new: Object, __: Object) -> list[str]:
+        """Return the warnings about the forms of the addresses."""
+        ingress = ((new.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+        path = "status.loadBalancer.ingress"
+        return [
+            text for index, each in enumerate(ingress) for text in ip_warnings(each.get("ip") or "", f"{path}[{index}]")
+        ]
+
+
 class _APIServiceStrategy(Strategy):
     """Strategy of APIServices: local ones are available from the start."""
 
@@ -235,6 +248,14 @@ class _PriorityClassStrategy(Strategy):
         return new
 
 
+class _DriverStrategy(Strategy):
+    """Strategy of CSIDrivers, which have no generation until their first change."""
+
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
+        """Return the driver with its generation."""
+        return self.counted_update(context, new, old)
+
+
 class _ServiceAccountStrategy(Strategy):
     """Strategy of ServiceAccounts, which refer to secrets of their namespace by name alone."""
 
@@ -268,7 +289,7 @@ def _with_sources(claim: Object) -> Object:
         del spec["dataSource"]
     elif source and not reference:
         spec["dataSourceRef"] = source
-    elif reference and not source and not reference.get("namespace") and _is_source(reference):
+    elif reference and not source and not reference.get("namespace"):
         spec["dataSource"] = {field: reference[field] for field in ("apiGroup", "kind", "name") if field in reference}
     return {**claim, "spec": spec}
 
@@ -290,6 +311,7 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("", "persistentvolumes", "status"): _VolumeStatusStrategy(),
     ("", "serviceaccounts", ""): _ServiceAccountStrategy(),
     ("", "services", ""): ServiceStrategy(),
+    ("", "services", "status"): _BalancedStatusStrategy(),
     ("", "replicationcontrollers", ""): _OrphaningStrategy(),
     ("", "events", ""): _EventStrategy(),
     ("apiextensions.k8s.io", "customresourcedefinitions", ""): _DefinitionStrategy(),
@@ -300,10 +322,12 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("batch", "jobs", ""): _JobStrategy(),
     ("batch", "jobs", "status"): _JobStatusStrategy(),
     ("discovery.k8s.io", "endpointslices", ""): _EndpointSliceStrategy(),
+    ("networking.k8s.io", "ingresses", "status"): _BalancedStatusStrategy(),
     ("networking.k8s.io", "servicecidrs", ""): _ServiceCIDRStrategy(),
     ("resource.k8s.io", "devicetaintrules", ""): _TaintStrategy(),
     ("resource.k8s.io", "resourceslices", ""): _TaintStrategy(),
     ("scheduling.k8s.io", "priorityclasses", ""): _PriorityClassStrategy(),
+    ("storage.k8s.io", "csidrivers", ""): _DriverStrategy(),
     (*_REQUESTS, ""): RequestStrategy(),
     (*_REQUESTS, "approval"): ApprovalStrategy(),
     (*_REQUESTS, "status"): RequestStatusStrategy(),

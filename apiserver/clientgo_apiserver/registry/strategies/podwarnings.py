@@ -1,6 +1,6 @@
 """Warnings about pods and pod templates, with the words of kube-apiserver."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity
@@ -134,30 +134,59 @@ def _volume_warnings(spec: Object, path_of_spec: str) -> Iterator[str]:
                 yield f"{path}[{index}].{'storageOS' if field == 'storageos' else field}: {text}"
         template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
         yield from claim_warnings(template.get("spec") or {}, f"{path}[{index}].ephemeral.volumeClaimTemplate.spec")
-        for source in (volume.get("projected") or {}).get("sources") or ():
-            if not source:
-                yield f"volume {quoted(volume.get('name') or '')} (Projected) has no sources provided"
-    sources = [
-        (f"{path}[{index}].projected.sources", source)
-        for index, volume in enumerate(volumes)
-        for source in (volume.get("projected") or {}).get("sources") or ()
-    ]
-    tokens = {source["serviceAccountToken"].get("path") for _, source in sources if "serviceAccountToken" in source}
-    for at, source in sources if tokens else ():
-        yield from (
-            f"{at}.{target}: has duplicated path with ServiceAccountToken {quoted(file)}"
-            for target, file in _projected_files(source)
-            if file in tokens
-        )
+    for volume in volumes:
+        yield from _path_warnings(volume)
 
 
-def _projected_files(source: Object) -> Iterator[tuple[str, Any]]:
-    """Yield the fields and paths of the files of a projected source, as the warnings name the fields."""
-    for field, named in (("configMap", "configMap"), ("secret", "secrets"), ("downwardAPI", "downwardAPI")):
-        for index, item in enumerate((source.get(field) or {}).get("items") or ()):
-            yield f"{named}[{index}]", item.get("path")
-    if "clusterTrustBundle" in source:
-        yield "ClusterTrustBundle", source["clusterTrustBundle"].get("path")
+def _path_warnings(volume: Object) -> Iterator[str]:
+    """Yield the warnings about files of a volume that lie in the way of each other."""
+    name = quoted(volume.get("name") or "")
+    for kind, description in _files_from(volume):
+        files = [(item.get("path") or "", "") for item in (volume.get(kind) or {}).get("items") or ()]
+        yield from (f"volume {name} ({description}): overlapping paths: {text}" for text in _overlaps(files))
+    projected: list[tuple[str, str]] = []
+    for source in (volume.get("projected") or {}).get("sources") or ():
+        if not source:
+            yield f"volume {name} (Projected) has no sources provided"
+        projected += _projected_files(source)
+    yield from (f"volume {name} (Projected): overlapping paths: {text}" for text in _overlaps(projected))
+
+
+def _files_from(source: Object) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a source with files that its items name, with their descriptions."""
+    for kind in ("configMap", "secret", "downwardAPI"):
+        if part := source.get(kind):
+            named = "" if kind == "downwardAPI" else f" {quoted(part.get('name') or part.get('secretName') or '')}"
+            yield kind, f"{kind[0].upper()}{kind[1:]}{named}"
+
+
+def _projected_files(source: Object) -> Iterator[tuple[str, str]]:
+    """Yield the paths of the files of a projected source, with the words about the source."""
+    for kind, description in _files_from(source):
+        yield from ((item.get("path") or "", f" ({description})") for item in source[kind].get("items") or ())
+    if "serviceAccountToken" in source:
+        yield source["serviceAccountToken"].get("path") or "", " (ServiceAccountToken)"
+    if bundle := source.get("clusterTrustBundle"):
+        named = bundle.get("name") or bundle.get("signerName") or ""
+        yield bundle.get("path") or "", f" (ClusterTrustBundle {quoted(named)})"
+    certificate = source.get("podCertificate") or {}
+    for field, words in _CERTIFICATE_FILES.items():
+        if certificate.get(field):
+            yield certificate[field], f" (PodCertificate {words})"
+
+
+_CERTIFICATE_FILES = {
+    "certificateChainPath": "chain", "keyPath": "key", "credentialBundlePath": "credential bundle",
+}  # fmt: skip
+
+
+def _overlaps(files: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield each pair of files of which one has the path of the other, or of a folder of it."""
+    named = [(path.rstrip("/"), owner) for path, owner in files if path.rstrip("/")]
+    for index, (path, owner) in enumerate(named):
+        for earlier, other in named[:index]:
+            if f"{path}/".startswith(f"{earlier}/") or f"{earlier}/".startswith(f"{path}/"):
+                yield f"{quoted(path)}{owner} with {quoted(earlier)}{other}"
 
 
 def _duplicates(spec: Object, path: str, field: str, key: str) -> Iterator[str]:

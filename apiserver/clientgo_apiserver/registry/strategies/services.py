@@ -33,7 +33,10 @@ class ServiceStrategy(Strategy):
 
     def begin_update(self, store: Store, new: Object, old: Object) -> Object:
         """Return the Service with its addresses and ports, those of the old one where it keeps them (422, 500)."""
-        return _allocate(store, new, old)
+        new = _allocate(store, new, old)
+        if _is_balanced(old["spec"]) and not _is_balanced(new["spec"]):
+            new = {**new, "status": {**(new.get("status") or {}), "loadBalancer": {}}}
+        return new
 
 
 class ServiceAllocations:

@@ -55,7 +55,11 @@ class Strategy:
 
     def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
         """Return the admitted object of an update with the fields that the server sets, such as its generation."""
-        if not context.resource.generation or self._is_same(self._counted(context, new), self._counted(context, old)):
+        return self.counted_update(context, new, old) if context.resource.generation else new
+
+    def counted_update(self, context: Write, new: Object, old: Object) -> Object:
+        """Return the object of an update with its generation."""
+        if self._is_same(self._counted(context, new), self._counted(context, old)):
             return new
         generation = old["metadata"].get("generation", 0) + 1
         return {**new, "metadata": {**new["metadata"], "generation": generation}}

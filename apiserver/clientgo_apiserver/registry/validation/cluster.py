@@ -10,6 +10,7 @@ from typing import Any
 from clientgo_apiserver.api.names import label_errors, path_segment_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.network import cidr
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
@@ -95,7 +96,7 @@ def distinct_tolerations(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     for index, toleration in enumerate(value):
         key = tuple(toleration.get(field, "") for field in ("key", "operator", "value", "effect"))
         if key in seen:
-            yield duplicate(f"[{index}]", toleration)
+            yield duplicate(f"[{index}]", go_struct("Toleration", toleration))
         seen.add(key)
 
 

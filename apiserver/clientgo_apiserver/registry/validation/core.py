@@ -6,6 +6,7 @@ from clientgo_apiserver.api.names import qualified_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, invalid_value, required
 from clientgo_apiserver.crds.definitions import definition_errors
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.registry.views import event_to_core
@@ -41,7 +42,8 @@ def event(new: Object, scope: FieldScope) -> Iterator[Cause]:
         for field in _KEPT:
             value, old_value = obj.get(field) or "", old.get(field) or ""
             if value != old_value:
-                yield invalid_value("reportingController" if field == "reportingComponent" else field, value, IMMUTABLE)
+                text = go_struct("ObjectReference", value) if field == "involvedObject" else value
+                yield invalid_value("reportingController" if field == "reportingComponent" else field, text, IMMUTABLE)
 
 
 def _namespace_errors(event: Object) -> Iterator[Cause]:

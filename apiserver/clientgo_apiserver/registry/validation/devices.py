@@ -10,6 +10,7 @@ from clientgo.meta.jsonvalues import canonical, same
 from clientgo_apiserver.api.names import label_errors, qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required, too_long, too_many
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import is_extended
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
@@ -164,7 +165,7 @@ def reserved(value: Object, scope: FieldScope) -> Iterator[Cause]:
 def allocation_change(new: Object | None, old: Object | None, _: FieldScope) -> Iterator[Cause]:
     """Reject the change of an allocation, which may only be added and removed."""
     if new and old and not same(new, old):
-        yield invalid_value("", new, IMMUTABLE)
+        yield invalid_value("", go_struct("AllocationResult", new), IMMUTABLE)
 
 
 @rule()
@@ -246,7 +247,8 @@ def attribute_names(value: Object, _: FieldScope) -> Iterator[Cause]:
 def one_attribute(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that an attribute has one value."""
     if len(value) != 1:
-        yield invalid_value("", value or "", "exactly one value must be specified")
+        text = go_struct("DeviceAttribute", value) if value else ""
+        yield invalid_value("", text, "exactly one value must be specified")
 
 
 @rule()

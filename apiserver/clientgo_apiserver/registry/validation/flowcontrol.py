@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from math import log2
 
+from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.api.names import label_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 
-_EXEMPT, _EVERY = "exempt", "*"
+_EXEMPT, _CATCH_ALL, _EVERY = "exempt", "catch-all", "*"
 _MAX_PRECEDENCE, _MAX_QUEUES, _MAX_HASH_BITS = 10_000, 10**7, 60
 _METHODS = ("ByNamespace", "ByUser")
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
@@ -20,7 +22,20 @@ def exempt_level(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that the level `exempt`, and no other, has that type."""
     kind = (value.get("spec") or {}).get("type") or ""
     if (value["metadata"].get("name") == _EXEMPT) != (kind == "Exempt"):
-        yield invalid_value("spec.type", kind, "type must be 'Exempt' if and only if name is 'exempt'")
+        yield invalid_value("spec.type", kind, "must be 'Exempt' if and only if `name` is 'exempt'")
+
+
+@rule(update=True)
+def fixed_spec(new: Object, old: Object, scope: FieldScope, struct: str, but: str = "") -> Iterator[Cause]:
+    """Reject the change of the spec of an object that every cluster has as it is; `exempt` may change one field."""
+    name, field = scope.value["metadata"].get("name"), ""
+    if name == _EXEMPT:
+        field = but
+    elif name != _CATCH_ALL:
+        return
+    if not same(*({**spec, field: None} for spec in (new, old))):
+        exception = f" except the 'spec.{field}' field" if field else ""
+        yield invalid_value("", go_struct(struct, new), f"spec of '{name}'{exception} must equal the fixed value")
 
 
 @rule()

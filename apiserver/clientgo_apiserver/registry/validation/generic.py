@@ -16,6 +16,7 @@ from clientgo_apiserver.api.status import (
     too_many,
 )
 from clientgo_apiserver.api.status import required as required_value
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.releases.release import current
 
@@ -66,6 +67,13 @@ def not_empty(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
     """Reject an empty value with this message; an absent one is allowed (a pointer in Go)."""
     if value in _NOTHING:
         yield required_value("", detail)
+
+
+@rule()
+def invalid_empty(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject an empty value as invalid with this message; an absent one is allowed."""
+    if value in _NOTHING:
+        yield invalid_value("", value, detail)
 
 
 @rule()
@@ -144,6 +152,13 @@ def outside(value: Any, _: FieldScope, low: int, high: int, detail: str) -> Iter
     """Reject a number outside of the limits with this message."""
     if not low <= value <= high:
         yield invalid_value("", value, detail)
+
+
+@rule()
+def limited(value: str, _: FieldScope, limit: int, detail: str) -> Iterator[Cause]:
+    """Require a text no longer than the limit, with this message."""
+    if len(value) > limit:
+        yield required_value("", detail)
 
 
 @rule()
@@ -263,6 +278,13 @@ def immutable(new: Any, old: Any, _: FieldScope, detail: str = IMMUTABLE) -> Ite
     """Reject a change; absent and empty are the same."""
     if not same(new, old) and not (is_among(new, _NOTHING) and is_among(old, _NOTHING)):
         yield invalid_value("", new, detail)
+
+
+@rule(update=True)
+def immutable_struct(new: Any, old: Any, scope: FieldScope, name: str) -> Iterator[Cause]:
+    """Reject a change of a struct of this internal type, which the message shows."""
+    if not same(new, old):
+        yield invalid_value("", go_struct(name, new), IMMUTABLE)
 
 
 @rule(update=True)

@@ -29,6 +29,7 @@ _RANGES = (
     ("is_loopback", "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
     ("is_link_local", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
 )
+_SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 _CHANGED = "may not change once set"
 _LINK_LOCAL_MULTICAST = (ipaddress.ip_network("224.0.0.0/24"), ipaddress.ip_network("ff02::/16"))
 ParsedNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -221,12 +222,19 @@ def affinity_config(value: Object | None, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def source_ranges(value: list[str], scope: FieldScope) -> Iterator[Cause]:
-    """Check the address ranges that a load balancer admits."""
-    if scope.value["spec"].get("type") != "LoadBalancer":
-        yield forbidden_field("", "may only be used when `type` is 'LoadBalancer'")
-    for index, text in enumerate(value):
-        yield from within(f"[{index}]", cidr(text.strip(), scope))
+def source_ranges(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Check the address ranges that a load balancer admits, of the field or else of the annotation."""
+    spec, text = value["spec"], (value["metadata"].get("annotations") or {}).get(_SOURCE_RANGES)
+    ranges = spec.get("loadBalancerSourceRanges")
+    path = "spec.LoadBalancerSourceRanges" if ranges else f"metadata.annotations[{_SOURCE_RANGES}]"
+    if not ranges and text is None:
+        return
+    if spec.get("type") != "LoadBalancer":
+        yield forbidden_field(path, "may only be used when `type` is 'LoadBalancer'")
+    for index, each in enumerate(ranges or ()):
+        yield from within(f"{path}[{index}]", cidr(each.strip(), scope))
+    for each in text.split(",") if not ranges and text and text.strip() else ():
+        yield from within(path, cidr(each.strip(), scope))
 
 
 @rule()

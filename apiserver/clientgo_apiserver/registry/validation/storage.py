@@ -14,10 +14,11 @@ from clientgo_apiserver.api.status import (
     required,
     too_long,
 )
-from clientgo_apiserver.gotypes.gostructs import go_diff
+from clientgo_apiserver.gotypes.gostructs import go_diff, go_struct
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount, is_native
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+from clientgo_apiserver.releases.release import current
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MAX_PARAMETERS, _MAX_PARAMETER_SIZE = 512, 256 * 1024
@@ -27,12 +28,25 @@ VOLUME_SETTINGS = frozenset((
 ))  # fmt: skip
 """Fields of a volume besides its source, which no update changes."""
 
+_MOUNT_OPTIONS = "volume.beta.kubernetes.io/mount-options"
+_MOUNTED = frozenset((
+    "awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "gcePersistentDisk", "glusterfs", "iscsi",
+    "nfs", "photonPersistentDisk", "quobyte", "rbd", "vsphereVolume",
+))  # fmt: skip
 _RESIZES = (
     *("ControllerResizeInProgress", "ControllerResizeInfeasible"),
     *("NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"),
 )
 _LEAST_TOKEN_SECONDS, _MOST_TOKEN_SECONDS = 600, 1 << 32
 _MAX_NODE_ID = 256
+_LABELS = {
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+}
+"""Labels of nodes, by their names in beta versions."""
 
 
 @rule()
@@ -47,7 +61,7 @@ def access_modes(value: list[str], _: FieldScope) -> Iterator[Cause]:
 def volume_capacity(value: Object | None, _: FieldScope) -> Iterator[Cause]:
     """Require a positive amount of storage, and nothing else."""
     if set(value or ()) != {"storage"}:
-        yield not_supported("", value, ("storage",))
+        yield not_supported("", dict(sorted((value or {}).items())), ("storage",))
     for name, quantity in sorted((value or {}).items()):
         yield from within(f"[{name}]", _positive(quantity))
 
@@ -98,6 +112,15 @@ def _positive(quantity: Any) -> Iterator[Cause]:
         yield invalid_value("", str(parsed), "must be greater than zero")
 
 
+@rule()
+def mount_options(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject the annotation with mount options for volumes that are not mounted with options."""
+    spec = value.get("spec") or {}
+    if _MOUNT_OPTIONS in (value["metadata"].get("annotations") or {}) and not _MOUNTED & spec.keys():
+        reason = "may not specify mount options for this volume type"
+        yield forbidden_field(f"metadata.annotations.{_MOUNT_OPTIONS}", reason)
+
+
 @rule(update=True)
 def volume_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that an update keeps the source of a volume."""
@@ -108,6 +131,25 @@ def volume_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
         yield forbidden_field("spec.persistentvolumesource", reason)
     if spec.get("volumeMode") != before.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), IMMUTABLE)
+    yield from _affinity_change(spec.get("nodeAffinity"), before.get("nodeAffinity"))
+
+
+def _affinity_change(new: Object | None, old: Object | None) -> Iterator[Cause]:
+    if old is None or new in (old, _with_general_labels(old)) or current().enabled("MutablePVNodeAffinity"):
+        return
+    reason = f"{IMMUTABLE}, except for updating from beta label to GA"
+    yield invalid_value("nodeAffinity", go_struct("VolumeNodeAffinity", new), reason)
+
+
+def _with_general_labels(affinity: Object) -> Object:
+    """Return the affinity with the labels that replace those of beta versions."""
+    terms = [
+        {**term, "matchExpressions": [{**each, "key": _LABELS.get(each["key"], each["key"])} for each in expressions]}
+        if (expressions := term.get("matchExpressions"))
+        else term
+        for term in affinity["required"].get("nodeSelectorTerms") or ()
+    ]
+    return {**affinity, "required": {**affinity["required"], "nodeSelectorTerms": terms}}
 
 
 def _source(spec: Object) -> Object:
@@ -117,6 +159,18 @@ def _source(spec: Object) -> Object:
             field: member for field, member in source["csi"].items() if field != "controllerExpandSecretRef"
         }
     return source
+
+
+@rule()
+def matching_sources(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that both fields of the source of a claim name the same; the message has no value."""
+    source, reference = value.get("dataSource"), value.get("dataSourceRef")
+    if source is None or reference is None:
+        return
+    if reference.get("namespace"):
+        yield invalid_value("", {}, "may not be specified when dataSourceRef.namespace is specified")
+    elif any((source.get(field) or "") != (reference.get(field) or "") for field in ("apiGroup", "kind", "name")):
+        yield invalid_value("", {}, "must match dataSourceRef")
 
 
 @rule(update=True)
@@ -226,4 +280,4 @@ def driver_updates(new: list[Object] | None, old: list[Object] | None, _: FieldS
         for driver in new or ():
             after, before = ({**each, "allocatable": None} for each in (driver, earlier))
             if driver.get("name") == earlier.get("name") and after != before:
-                yield invalid_value("", after, IMMUTABLE)
+                yield invalid_value("", go_struct("CSINodeDriver", after), IMMUTABLE)

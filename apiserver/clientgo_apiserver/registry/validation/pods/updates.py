@@ -5,7 +5,7 @@ from typing import Any
 
 from clientgo_apiserver.api.names import qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value
 from clientgo_apiserver.gotypes.gostructs import go_diff
 from clientgo_apiserver.registry.validation.generic import ip_address
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
@@ -154,11 +154,27 @@ def pod_status(new: Object, scope: FieldScope) -> Iterator[Cause]:
     if status.get("qosClass") != old.get("qosClass"):
         yield invalid_value("status.qosClass", status.get("qosClass") or "", "field is immutable")
     yield from _restart_errors(status, old, spec)
+    yield from _claim_errors(status, spec)
     yield from _address_errors(status, "podIPs")
     addresses = status.get("hostIPs") or ()
     if addresses and addresses[0].get("ip") != status.get("hostIP"):
         yield invalid_value("status.hostIPs[0].ip", addresses[0].get("ip") or "", "must be equal to `hostIP`")
     yield from _address_errors(status, "hostIPs")
+
+
+def _claim_errors(status: Object, spec: Object) -> Iterator[Cause]:
+    """Require that the claims of a status are those of the pod, each once, with valid names."""
+    claims = {claim.get("name") for claim in spec.get("resourceClaims") or ()}
+    names: set[str] = set()
+    for index, entry in enumerate(status.get("resourceClaimStatuses") or ()):
+        name, path = entry.get("name") or "", f"status.resourceClaimStatuses[{index}]"
+        if name not in claims:
+            yield invalid_value(f"{path}.name", name, "must match the name of an entry in `spec.resourceClaims`")
+        if name in names:
+            yield duplicate(f"{path}.name", name)
+        names.add(name)
+        for reason in subdomain_errors(entry["resourceClaimName"]) if "resourceClaimName" in entry else ():
+            yield invalid_value(f"{path}.resourceClaimName", entry["resourceClaimName"], reason)
 
 
 def _address_errors(status: Object, field: str) -> Iterator[Cause]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from clientgo_apiserver.api.names import subdomain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, required, too_long
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required, too_long
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
@@ -57,12 +57,43 @@ def size_limit(value: Any, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def iscsi_name(value: str, _: FieldScope) -> Iterator[Cause]:
-    """Reject an invalid iSCSI name; an empty one is allowed."""
+def iscsi_name(value: str, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject an invalid iSCSI name, with this message if it is of no known type; an empty one is allowed."""
     if value and value[:3] not in _ISCSI:
-        yield invalid_value("", value, "must be valid format starting with iqn, eui, or naa")
+        yield invalid_value("", value, detail)
     elif value and not _ISCSI[value[:3]].match(value):
         yield invalid_value("", value, "must be valid format")
+
+
+@rule()
+def driver_options(value: dict[str, str], _: FieldScope) -> Iterator[Cause]:
+    """Reject options of a driver in the namespaces of Kubernetes."""
+    for option in sorted(value):
+        domain = "." + option.partition("/")[0].lower()
+        if domain.endswith((".kubernetes.io", ".k8s.io")):
+            yield invalid_value(f"[{option}]", option, "kubernetes.io and k8s.io namespaces are reserved")
+
+
+@rule()
+def host_port_pairs(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Reject text that is not comma-separated pairs of a host and a port; an empty one is allowed."""
+    for pair in value.split(",") if value else ():
+        if not re.fullmatch(r"[^:\[\]]*:[^:\[\]]*|\[[^\[\]]*\]:[^:\[\]]*", pair):
+            yield invalid_value("", value, "must be a host:port pair or multiple pairs separated by commas")
+
+
+@rule()
+def without_slash(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Reject a name with a slash."""
+    if "/" in value:
+        yield invalid_value("", value, "must not contain '/'")
+
+
+@rule()
+def starting(value: str, _: FieldScope, start: str, form: str) -> Iterator[Cause]:
+    """Reject an address that does not start with this text; the message has the form of a valid one."""
+    if not value.startswith(start):
+        yield not_supported("", value, (form,))
 
 
 @rule()
@@ -75,11 +106,17 @@ def csi_driver(value: str, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
+def invalid_resource(_: Any, __: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject any value with this message, which shows the word `resource` instead of the value."""
+    yield invalid_value("", "resource", detail)
+
+
+@rule()
 def one_field_source(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Require exactly one of fieldRef and resourceFieldRef."""
     sources = sum(value.get(field) is not None for field in ("fieldRef", "resourceFieldRef"))
     if sources > 1:
-        yield invalid_value("", "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
+        yield from invalid_resource(value, _, "fieldRef and resourceFieldRef can not be specified simultaneously")
     if not sources:
         yield required("", "one of fieldRef and resourceFieldRef is required")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from clientgo_apiserver.api.names import label_value_errors, percent_errors, qualified_errors
+from clientgo_apiserver.api.names import label_errors, label_value_errors, percent_errors, qualified_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.gotypes.gostructs import go_struct
@@ -132,6 +132,17 @@ def strategy_type(value: Object, _: FieldScope, choices: str) -> Iterator[Cause]
 
 
 _WITHOUT_ROLLING = ("OnDelete", "Recreate")
+
+
+@rule()
+def claim_volumes(value: list[Object], _: FieldScope) -> Iterator[Cause]:
+    """Check the names of claims as those of the volumes that the pods have of them."""
+    for index, claim in enumerate(value):
+        name = (claim.get("metadata") or {}).get("name") or ""
+        if not name:
+            yield from (required(f"[{index}].{field}") for field in ("persistentVolumeClaim.claimName", "name"))
+        for reason in label_errors(name) if name else ():
+            yield invalid_value(f"[{index}].name", name, reason)
 
 
 @rule()
