@@ -13,6 +13,7 @@ POD = Pod(metadata=ObjectMeta(name="foo", namespace="baz", uid="bar"))
 NODE = ObjectReference(kind="Node", api_version="v1", name="n")
 
 
+@pytest.mark.behaviour("EV-02")
 @pytest.mark.feature("B-EV-01", "B-EV-04")
 def test_series_are_stored_as_core_events_with_action_and_related_object() -> None:
     requester = FakeRequester(scheme=Scheme(Event), clock=FakeClock())
