@@ -159,14 +159,6 @@ def test_metadata_of_embedded_resources_is_decoded(kube: Kube) -> None:
     assert fields == ["spec.one.apiVersion", "spec.one.kind", "spec.one.metadata.labels"]
 
 
-def test_changed_schema_applies_immediately(kube: Kube) -> None:
-    changed = kube.ok("GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
-    spec = changed["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
-    spec["properties"]["colour"] = {"type": "string", "default": "blue"}
-    kube.ok("PUT", f"{DEFINITIONS}/foos.samplecontroller.k8s.io", changed)
-    assert kube.ok("POST", FOOS, foo())["spec"]["colour"] == "blue"
-
-
 @pytest.mark.parametrize(
     ("change", "field"),
     [

@@ -228,11 +228,6 @@ def test_body_that_cannot_be_read_is_a_bad_request(kube: Kube, body: bytes, reas
     assert reason in kube.refused(400, "POST", FOOS, body)["message"]
 
 
-def test_body_over_the_limit_is_refused(kube: Kube) -> None:
-    kube.set_options(max_body=10)
-    assert kube.refused(413, "POST", FOOS, foo())["reason"] == "RequestEntityTooLarge"
-
-
 def test_yaml_body_is_read_as_json_would_be(kube: Kube) -> None:
     body = b"kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: c\ndata: {day: 2026-01-01, at: 22:22, 010: =, y: a}\n"
     for sent in (
