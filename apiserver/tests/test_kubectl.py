@@ -1,6 +1,5 @@
 """kubectl with the simulated cluster, roles, policies and quotas."""
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -50,22 +49,6 @@ def test_job_is_waited_for(kubectl: Kubectl) -> None:
     kubectl.run("create", "job", "once", "--image=busybox")
     assert "condition met" in kubectl.run("wait", "--for=condition=complete", "job/once", "--timeout=20s")
     assert kubectl.run("get", "job", "once").splitlines()[1].split()[:3] == ["once", "Complete", "1/1"]
-
-
-def test_service_account_has_a_token_and_what_its_roles_grant(kubectl: Kubectl) -> None:
-    kubectl.run("create", "serviceaccount", "robot")
-    kubectl.run("create", "role", "reader", "--verb=get,list", "--resource=configmaps")
-    kubectl.run("create", "rolebinding", "reader", "--role=reader", "--serviceaccount=default:robot")
-    token = kubectl.run("create", "token", "robot", "--duration=10m").strip()
-    assert token.count(".") == 2
-    acting = ["--as=system:serviceaccount:default:robot"]
-    listed = kubectl.run("auth", "can-i", "--list", *acting)
-    assert ["configmaps", "[]", "[]", "[get", "list]"] in [line.split() for line in listed.splitlines()]
-    assert kubectl.run("auth", "can-i", "list", "configmaps", *acting).strip() == "yes"
-    assert kubectl.run("auth", "can-i", "delete", "configmaps", *acting, code=1).strip() == "no"
-    who = kubectl.run("auth", "whoami", "-o", "json", *acting, "--as-group=a", "--as-group=b", "--as-uid=u")
-    info = json.loads(who)["status"]["userInfo"]
-    assert (info["groups"][:2], info["uid"]) == (["a", "b"], "u")
 
 
 def test_kubectl_cannot_escalate_privileges(kubectl: Kubectl) -> None:
