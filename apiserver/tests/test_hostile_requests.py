@@ -28,13 +28,6 @@ def test_expression_that_is_nested_too_deep_is_invalid(rule: str) -> None:
     Kube().refused(422, "POST", DEFINITIONS, with_rule(rule))
 
 
-def test_list_from_the_cache_has_no_pages(kube: Kube) -> None:
-    for name in "abc":
-        kube.ok("POST", FOOS, foo(name))
-    assert len(kube.ok("GET", f"{FOOS}?resourceVersion=0&limit=1")["items"]) == 3
-    assert len(kube.ok("GET", f"{FOOS}?limit=1")["items"]) == 1
-
-
 def test_object_that_is_larger_than_etcd_accepts_is_not_stored(kube: Kube) -> None:
     ports = [{"name": f"port-{number}-{'x' * 100}", "port": 1} for number in range(13_000)]
     failure = kube.refused(500, "POST", FOOS, foo("big", ports=ports))

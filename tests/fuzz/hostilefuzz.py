@@ -164,11 +164,11 @@ def _reply(pieces: Sequence[bytes]) -> tuple[int, bool, bytes] | str:
 
 def http_replies(data: bytes) -> str:
     """Read a reply, however its bytes arrive; its body is that of another reader, and within the limit."""
-    whole, reply = _reply([data]), _reply(list(cuts(data)))
+    once, reply = _reply([data]), _reply(list(cuts(data)))
     if isinstance(reply, str):
         return reply
-    if not isinstance(whole, str) and whole != reply:
-        raise Bug(f"{whole!r} in one piece, {reply!r} in several")
+    if not isinstance(once, str) and once != reply:
+        raise Bug(f"{once!r} in one piece, {reply!r} in several")
     status, keep_alive, body = reply
     if not 200 <= status <= 999 or len(body) > MOST_BODY:
         raise Bug(f"status {status} and {len(body)} bytes")

@@ -86,27 +86,9 @@ def test_new_pod_is_pending(kube: Kube) -> None:
     assert again == pod
 
 
-def test_service_gets_an_address_it_keeps(kube: Kube) -> None:
-    ports = [{"port": 80}]
-    built = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"ports": ports}})
-    assert built["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "targetPort": 80}]
-    assert built["spec"]["clusterIP"].startswith("10.96.")
-    changed = kube.ok("PATCH", f"{CORE}/services/s", {"spec": {"sessionAffinity": "ClientIP"}}, MERGE)
-    assert changed["spec"]["clusterIP"] == built["spec"]["clusterIP"]
-
-
 def test_string_data_of_a_secret_becomes_data(kube: Kube) -> None:
     built = kube.ok("POST", f"{CORE}/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
     assert (built["type"], built["data"], "stringData" in built) == ("Opaque", {"a": "Yg=="}, False)
-
-
-def test_job_selects_its_pods_by_its_uid(kube: Kube) -> None:
-    spec = {"template": {"spec": {**POD_SPEC, "restartPolicy": "Never"}}}
-    built = kube.ok("POST", "/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": "j"}, "spec": spec})
-    uid = built["metadata"]["uid"]
-    assert built["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
-    assert built["spec"]["template"]["metadata"]["labels"]["job-name"] == "j"
-    assert (built["spec"]["completions"], built["spec"]["backoffLimit"]) == (1, 6)
 
 
 def test_job_whose_pods_restart_for_ever_is_invalid(kube: Kube) -> None:

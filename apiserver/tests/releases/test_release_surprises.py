@@ -8,7 +8,6 @@ from apiserver.tests.inprocess import (
     APPLY,
     CONFIG_MAPS,
     DEFINITIONS,
-    DEPLOYMENTS,
     MERGE,
     PODS,
     SERVICES,
@@ -253,59 +252,6 @@ def test_empty_patch_writes_nothing_and_an_equal_apply_writes_its_manager(kube: 
     assert "other" not in str(patched["managedFields"])
     applied = kube.ok("PATCH", f"{CONFIG_MAPS}/a?fieldManager=m&force=true", config_map("a", data={"k": "v"}), APPLY)
     assert applied["metadata"]["resourceVersion"] != before
-
-
-def containers_after(patch: list[Object]) -> list[Object]:
-    kube = Kube()
-    built = deployment()
-    built["spec"]["template"]["spec"]["containers"] = [{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]
-    kube.ok("POST", DEPLOYMENTS, built)
-    sent = {"spec": {"template": {"spec": {"containers": patch}}}}
-    containers: list[Object] = kube.ok("PATCH", f"{DEPLOYMENTS}/d", sent, STRATEGIC)["spec"]["template"]["spec"][
-        "containers"
-    ]
-    return containers
-
-
-def test_directives_of_strategic_patches() -> None:
-    assert [each["name"] for each in containers_after([{"name": "x", "$patch": "delete"}])] == ["c", "d"]
-    both = containers_after([{"name": "c", "image": "new"}, {"name": "c", "$patch": "delete"}])
-    assert {each["name"]: each["image"] for each in both} == {"c": "new", "d": "i"}
-
-
-def test_item_that_replaces_a_list_leaves_none(kube: Kube) -> None:
-    kube.ok("POST", DEPLOYMENTS, deployment())
-    patch = {"spec": {"template": {"spec": {"containers": [{"name": "nginx", "$patch": "replace", "image": "z"}]}}}}
-    kube.refused(422, "PATCH", f"{DEPLOYMENTS}/d", patch, STRATEGIC)
-
-
-def test_directive_in_an_atomic_list_is_an_unknown_field(kube: Kube) -> None:
-    built = deployment()
-    built["spec"]["template"]["spec"]["tolerations"] = [{"key": "x", "operator": "Exists"}]
-    kube.ok("POST", DEPLOYMENTS, built)
-    patch = {"spec": {"template": {"spec": {"tolerations": [{"key": "m", "$patch": "delete"}]}}}}
-    stored = kube.ok("PATCH", f"{DEPLOYMENTS}/d", patch, STRATEGIC)["spec"]["template"]["spec"]["tolerations"]
-    assert [each["key"] for each in stored] == ["m"]
-
-
-def test_annotation_counts_for_the_generation_of_deployments_only(kube: Kube) -> None:
-    kube.ok("POST", DEPLOYMENTS, deployment())
-    kube.ok("POST", SETS, stateful_set())
-    annotated, labelled = {"metadata": {"annotations": {"a": "b"}}}, {"metadata": {"labels": {"a": "b"}}}
-    assert kube.ok("PATCH", f"{DEPLOYMENTS}/d", labelled, MERGE)["metadata"]["generation"] == 1
-    assert kube.ok("PATCH", f"{DEPLOYMENTS}/d", annotated, MERGE)["metadata"]["generation"] == 2
-    assert kube.ok("PATCH", f"{SETS}/s", annotated, MERGE)["metadata"]["generation"] == 1
-
-
-def test_item_stays_only_if_somebody_owns_the_item_itself(kube: Kube) -> None:
-    built = deployment()
-    built["spec"]["template"]["spec"]["containers"] = [{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]
-    kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=x", built, APPLY)
-    image = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "new"}]}}}}
-    kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=updater", image, STRATEGIC)
-    built["spec"]["template"]["spec"]["containers"] = [{"name": "d", "image": "i"}]
-    applied = kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=x", built, APPLY)
-    assert [each["name"] for each in applied["spec"]["template"]["spec"]["containers"]] == ["d"]
 
 
 @pytest.mark.parametrize(("version", "columns"), [(MIDDLE, 2), (NEW, 8)])

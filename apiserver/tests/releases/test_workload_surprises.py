@@ -2,17 +2,15 @@
 
 from datetime import datetime
 from itertools import takewhile
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PODS, PodCluster
+from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PodCluster
 from apiserver.tests.inprocess import STRATEGIC, Kube
 from clientgo.internal.cron import times_after
 from clientgo_apiserver.storage.stored import Key
 
-Object = dict[str, Any]
 BUDGETS: Key = ("policy", "poddisruptionbudgets")
 CRON_JOBS: Key = ("batch", "cronjobs")
 JOBS: Key = ("batch", "jobs")
@@ -82,15 +80,6 @@ def test_schedule_runs_by_the_local_clock_when_it_is_shifted(schedule: str, zone
 
 
 PATH = "/api/v1/namespaces/default/pods"
-
-
-def test_annotation_of_the_revision_does_not_count_for_the_generation(cluster: PodCluster) -> None:
-    cluster.deployment(replicas=1)
-    cluster.step()
-    meta = cluster.get(DEPLOYMENTS)["metadata"]
-    assert meta["annotations"] == {"deployment.kubernetes.io/revision": "1"}
-    assert meta["generation"] == 1
-    assert len(cluster.store.list(PODS)) == 1
 
 
 @pytest.mark.parametrize(("version", "code"), [("1.35", 422), ("1.36", 200), ("1.37", 200)])

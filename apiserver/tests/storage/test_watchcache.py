@@ -9,18 +9,6 @@ from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import ExpiredRevision, FutureRevision
 
 
-def test_past_revision_is_shown_as_it_was() -> None:
-    store = Store()
-    store.put(KEY, thing("a"))
-    at = store.put(KEY, thing("b")).revision
-    store.remove(KEY, "ns", "a")
-    store.put(KEY, thing("b", value=9))
-    store.put(KEY, thing("c"))
-    assert names(store, at=at) == ["a", "b"]
-    assert [entry.object["value"] for entry in store.window(KEY, "ns", at=at)] == [0, 0]
-    assert names(store, at=at, after=("ns", "a")) == ["b"]
-
-
 def test_history_outside_the_window_is_expired_and_the_future_is_unknown() -> None:
     store = Store(history=2)
     old = store.put(KEY, thing("a")).revision

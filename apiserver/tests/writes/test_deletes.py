@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, NAMESPACES, Kube, foo, names
+from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, NAMESPACES, Kube, foo
 
 
 def held(name: str = "a") -> dict[str, object]:
@@ -90,13 +90,6 @@ def test_dry_run_deletes_nothing(kube: Kube) -> None:
     kube.ok("DELETE", f"{FOOS}/a?dryRun=All")
     kube.ok("DELETE", f"{FOOS}?dryRun=All")
     kube.ok("GET", f"{FOOS}/a")
-
-
-def test_collection_is_deleted_by_selector(kube: Kube) -> None:
-    kube.ok("POST", FOOS, foo("a", labels={"t": "1"}))
-    kube.ok("POST", FOOS, foo("b"))
-    assert names(kube.ok("DELETE", f"{FOOS}?labelSelector=t=1")) == ["a"]
-    assert names(kube.ok("GET", FOOS)) == ["b"]
 
 
 def test_deleted_namespace_deletes_its_contents_after_finalizers(kube: Kube) -> None:
