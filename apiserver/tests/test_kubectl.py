@@ -1,25 +1,20 @@
 """kubectl with the simulated cluster, roles, policies and quotas."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from clientgo.envtest import BundledServer, Environment
-from tests.e2e.kubectl import Kubectl
+from tests.e2e.kubectl import Kubectl, simulated_cluster
 
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")]
 
 
 @pytest.fixture(scope="module")
 def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    home = tmp_path_factory.mktemp("home")
-    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": str(home / "kubeconfig")}
-    environment = Environment(server=BundledServer(secure=True, kubeconfig=home / "kubeconfig", ready_seconds=0.1))
-    with environment:
-        yield Kubectl(environment, environ, "default")
+    with simulated_cluster(tmp_path_factory.mktemp("home")) as kubectl:
+        yield kubectl
 
 
 def template(name: str) -> dict[str, Any]:
