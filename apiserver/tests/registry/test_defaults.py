@@ -91,12 +91,6 @@ def test_string_data_of_a_secret_becomes_data(kube: Kube) -> None:
     assert (built["type"], built["data"], "stringData" in built) == ("Opaque", {"a": "Yg=="}, False)
 
 
-def test_job_whose_pods_restart_for_ever_is_invalid(kube: Kube) -> None:
-    obj = {"metadata": {"name": "j"}, "spec": {"template": {"spec": POD_SPEC}}}
-    causes = kube.refused(422, "POST", "/apis/batch/v1/namespaces/default/jobs", obj)["details"]["causes"]
-    assert [cause["reason"] for cause in causes] == ["FieldValueRequired"]
-
-
 @pytest.mark.parametrize(
     ("plural", "kind", "expected"),
     [
@@ -145,13 +139,6 @@ def test_new_style_event_requires_its_reporter(kube: Kube) -> None:
     causes = kube.refused(422, "POST", f"{CORE}/events", new)["details"]["causes"]
     fields = dict.fromkeys(cause["field"] for cause in causes)
     assert [*fields] == ["reportingComponent", "reportingInstance", "action", "reason"]
-
-
-def test_lease_duration_must_be_positive(kube: Kube) -> None:
-    url = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-    lease = {"metadata": {"name": "l"}, "spec": {"leaseDurationSeconds": 0, "leaseTransitions": -1}}
-    causes = kube.refused(422, "POST", url, lease)["details"]["causes"]
-    assert [cause["field"] for cause in causes] == ["spec.leaseDurationSeconds", "spec.leaseTransitions"]
 
 
 def test_field_of_a_disabled_feature_is_dropped_and_keeps_its_owner(kube: Kube) -> None:
