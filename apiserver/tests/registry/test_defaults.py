@@ -181,16 +181,3 @@ def test_service_of_another_type_keeps_only_what_that_type_has(
 def test_headless_service_without_a_selector_is_dual_stack(kube: Kube) -> None:
     spec = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"clusterIP": "None"}})["spec"]
     assert (spec["ipFamilies"], spec["ipFamilyPolicy"]) == (["IPv4", "IPv6"], "RequireDualStack")
-
-
-def test_annotation_of_a_daemon_set_counts_the_changes_of_its_template(kube: Kube) -> None:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": POD_SPEC}
-    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
-    sets = "/apis/apps/v1/namespaces/default/daemonsets"
-    built = kube.ok("POST", sets, {"metadata": {"name": "d"}, "spec": spec})
-    changes = ({"minReadySeconds": 1}, {"template": {"metadata": {"labels": {"c": "d"}}}})
-    changed = [kube.ok("PATCH", f"{sets}/d", {"spec": change}, MERGE) for change in changes]
-    counted = [
-        item["metadata"]["annotations"]["deprecated.daemonset.template.generation"] for item in (built, *changed)
-    ]
-    assert counted == ["1", "1", "2"]
