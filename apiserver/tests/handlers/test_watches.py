@@ -72,15 +72,6 @@ def test_watched_table_sends_its_columns_once(kube: Kube) -> None:
     assert second["object"]["columnDefinitions"] is None
 
 
-def test_watch_without_reader_is_closed(kube: Kube) -> None:
-    kube.set_options(watch_buffer=2000)
-    watch = kube.watch(FOOS)
-    for name in "abcdefgh":
-        kube.ok("POST", FOOS, foo(name))
-    assert watch.closed
-    assert watch.take() == []
-
-
 @pytest.mark.parametrize(("code", "query"), [(500, "resourceVersion=x"), (400, "timeoutSeconds=x")])
 def test_non_numeric_options_are_rejected(kube: Kube, code: int, query: str) -> None:
     kube.refused(code, "GET", f"{FOOS}?watch=1&{query}")
