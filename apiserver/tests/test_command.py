@@ -18,26 +18,16 @@ import pytest
 import yaml
 
 from clientgo.errors import Forbidden
+from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import RESTClient, load_config
 from clientgo.stop.lifecycle import Group
 from clientgo.webhook import WebhookServer, denied
+from tests.definitions import custom_kind
 from tests.processes import Child
 
 pytestmark = pytest.mark.e2e
 
 COMMAND = [sys.executable, "-m", "clientgo_apiserver"]
-CRD = """
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: things, singular: thing, kind: Thing, listKind: ThingList}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-"""
-
 HOOK = json.dumps({
     "metadata": {"name": "hooks"},
     "webhooks": [{
@@ -60,7 +50,7 @@ def server(*arguments: str) -> Iterator[tuple[Child, str]]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
 def test_command_serves_until_signalled(tmp_path: Path, number: signal.Signals) -> None:
     path, crd = tmp_path / "kubeconfig", tmp_path / "crd.yaml"
-    crd.write_text(CRD)
+    crd.write_text(to_yaml(custom_kind("Thing", "example.com", "v1")))
     with server("--anonymous", "--kubeconfig-out", str(path), "--crd", str(crd)) as (process, line):
         match = re.fullmatch(
             r"API server at (http://127\.0\.0\.1:\d+), kubeconfig (\S+); try: kubectl --kubeconfig \2 api-resources\n",

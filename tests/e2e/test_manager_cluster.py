@@ -18,11 +18,13 @@ from clientgo.meta import ObjectMeta, ObjectName, api_type
 from clientgo.rest import Config
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.eventually import eventually
+from tests.definitions import custom_kind
 from tests.e2e.clusters import namespace
 
 pytestmark = pytest.mark.integration
 
 CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
+GROUP = "gizmos.example.com"
 
 
 @pytest.fixture(scope="module")
@@ -49,40 +51,23 @@ class GizmoSpec:
     size: int = 1
 
 
-@api_type(group="gizmos.example.com", version="v1", status=False)
+@api_type(group=GROUP, version="v1", status=False)
 @dataclass(frozen=True, slots=True)
 class Gizmo:
     metadata: ObjectMeta
     spec: GizmoSpec = GizmoSpec()
 
 
-@api_type(group="gizmos.example.com", version="v1", scope="Cluster", status=False)
+@api_type(group=GROUP, version="v1", scope="Cluster", status=False)
 @dataclass(frozen=True, slots=True)
 class Zone:
     metadata: ObjectMeta
     spec: GizmoSpec = GizmoSpec()
 
 
-def definition(kind: str, scope: str) -> dict[str, object]:
-    plural, group = f"{kind.lower()}s", "gizmos.example.com"
-    size = {"type": "object", "properties": {"size": {"type": "integer"}}}
-    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": size}}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": scope,
-            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
-        },
-    }
-
-
 @pytest.mark.feature("A-17")
 def test_kinds_of_both_scopes_are_there_while_their_definitions_are(config: Config) -> None:
-    crds = [definition("Gizmo", "Namespaced"), definition("Zone", "Cluster")]
+    crds = [custom_kind("Gizmo", GROUP, "v1"), custom_kind("Zone", GROUP, "v1", scope="Cluster")]
     manager, seen = Manager(config), set[ObjectName]()
     for cls in (Gizmo, Zone):
         ControllerBuilder(manager).for_(cls).complete(seen.add)

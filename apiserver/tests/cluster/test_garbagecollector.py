@@ -15,6 +15,7 @@ from clientgo_apiserver.server import build
 from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions, State
 from clientgo_apiserver.storage.stored import Key
+from tests.definitions import custom_kind
 
 MAPS: Key = ("", "configmaps")
 ROLES: Key = ("rbac.authorization.k8s.io", "clusterroles")
@@ -183,13 +184,8 @@ def test_dependent_is_collected_once_the_kind_of_its_absent_owner_is_served() ->
     internal.create(MAPS, "default", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
     scheduler.run()
     assert internal.state.store.get(MAPS, "default", "child") is not None
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names = {"plural": "things", "kind": "Thing"}
-    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
-    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
     definitions = ("apiextensions.k8s.io", "customresourcedefinitions")
-    internal.create(definitions, "", {**definition, "metadata": {"name": "things.example.com"}, "spec": spec})
+    internal.create(definitions, "", custom_kind("Thing", "example.com", "v1"))
     scheduler.run()
     assert internal.state.store.get(MAPS, "default", "child") is None
 
