@@ -252,6 +252,10 @@ apiservices {service: {name: "", namespace: n, port: 0}} => service.name: Requir
     && service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive
 apiservices {service: {name: a, namespace: n}, insecureSkipTLSVerify: true, caBundle: AAAA}
     => insecureSkipTLSVerify: Invalid value: true: may not be true if caBundle is present
+statefulsets {updateStrategy: {rollingUpdate: {maxUnavailable: 0%}}}
+    => updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "0%": cannot be 0
+statefulsets {updateStrategy: {rollingUpdate: {maxUnavailable: -1}}}
+    => updateStrategy.rollingUpdate.maxUnavailable: Invalid value: -1: must be greater than or equal to 0
 """
 CHANGES = r"""
 pods {activeDeadlineSeconds: 5} -> {activeDeadlineSeconds: 6} => activeDeadlineSeconds: Invalid value: 6: must be less
@@ -304,6 +308,8 @@ persistentvolumeclaims {} -> status: {allocatedResources: {a b: "1"}}
 persistentvolumeclaims {} -> status: {allocatedResources: {storage: "-1"}}
     => status.allocatedResources[storage]: Invalid value: -1: must be a valid resource quantity
 persistentvolumeclaims {} -> status: {allocatedResources: {storage: "1", example.com/a: "1"}} => ok
+jobs {suspend: true} -> {template: {spec: {containers: [{name: c, image: j}]}}}
+    => template.spec: Invalid value:
 """
 
 

@@ -10,62 +10,17 @@ from apiserver.tests.inprocess import (
     DEFINITIONS,
     MERGE,
     PODS,
-    SERVICES,
-    STRATEGIC,
     Kube,
     definition,
-    deployment,
     pod,
 )
 
 Object = dict[str, Any]
-SETS, SCALERS = (
-    "/apis/apps/v1/namespaces/default/statefulsets",
-    "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
-)
-OLD, MIDDLE, NEW = "1.35", "1.36", "1.37"
+MIDDLE, NEW = "1.36", "1.37"
 
 
 def config_map(name: str, **members: Any) -> Object:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, **members}
-
-
-def service(name: str, **spec: Any) -> Object:
-    return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
-
-
-def stateful_set(**rolling: Any) -> Object:
-    spec = deployment("s")["spec"]
-    strategy = {"type": "RollingUpdate", "rollingUpdate": rolling}
-    built = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"}}
-    return {**built, "spec": {**spec, "serviceName": "s", "updateStrategy": strategy}}
-
-
-def autoscaler(**spec: Any) -> Object:
-    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
-    external = {"metric": {"name": "q"}, "target": {"type": "Value", "value": "1"}}
-    metrics = [{"type": "External", "external": external}]
-    named = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}}
-    return {**named, "spec": {"maxReplicas": 3, "scaleTargetRef": target, "metrics": metrics, **spec}}
-
-
-def with_rule(rule: str, plural: str = "bars", **schema: Any) -> Object:
-    built = definition(plural, plural[:-1].capitalize(), schema={"type": "object", **schema})
-    root = built["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    root["x-kubernetes-validations"] = [{"rule": rule}]
-    return built
-
-
-@pytest.mark.parametrize(("version", "stored"), [(OLD, None), (MIDDLE, None), (NEW, 3)])
-def test_max_unavailable_of_a_stateful_set_is_dropped_before_1_37(version: str, stored: int | None) -> None:
-    created = Kube(version=version).ok("POST", SETS, stateful_set(maxUnavailable=3))
-    assert created["spec"]["updateStrategy"]["rollingUpdate"].get("maxUnavailable") == stored
-
-
-@pytest.mark.parametrize("value", [0, "0%", "101%", -1])
-def test_max_unavailable_of_a_stateful_set_is_validated_since_1_37(value: int | str) -> None:
-    status = Kube().refused(422, "POST", SETS, stateful_set(maxUnavailable=value))
-    assert "spec.updateStrategy.rollingUpdate.maxUnavailable" in status["message"]
 
 
 def test_definition_has_no_observed_generation(kube: Kube) -> None:
@@ -97,67 +52,10 @@ def test_object_that_outlived_its_namespace_can_be_updated_since_1_37(version: s
 def test_sum_changes_a_large_quantity_before_1_37(version: str, order: str) -> None:
     kube, large = Kube(version=version), "quantity('9999999999999999999999999999999999999')"
     rule = f"[{large}].all(x, x.add(quantity('1')).compareTo(x.add(quantity('2'))) == {order})"
-    kube.ok("POST", DEFINITIONS, with_rule(rule))
-    bar = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}}
+    schema = {"type": "object", "x-kubernetes-validations": [{"rule": rule}]}
+    kube.ok("POST", DEFINITIONS, definition("bars", "Bar", schema=schema))
+    bar = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}, "spec": {}}
     kube.ok("POST", "/apis/samplecontroller.k8s.io/v1alpha1/namespaces/default/bars", bar)
-
-
-@pytest.mark.parametrize(("version", "code"), [(OLD, 422), (MIDDLE, 422), (NEW, 201)])
-def test_includes_is_a_member_of_any_value_since_1_37(version: str, code: int) -> None:
-    rule = "'model-a'.includes('model-a') && [1, 2].includes(2) && !'a'.includes('b')"
-    assert Kube(version=version).send("POST", DEFINITIONS, with_rule(rule)).status == code
-
-
-@pytest.mark.parametrize(("version", "warned"), [(MIDDLE, False), (NEW, True)])
-def test_set_of_maps_has_a_warning_since_1_37(version: str, warned: bool) -> None:
-    items = {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"a": {"type": "string"}}}
-    schema = {"type": "object", "properties": {"x": {"type": "array", "x-kubernetes-list-type": "set", "items": items}}}
-    sent = Kube(version=version).send("POST", DEFINITIONS, definition("bars", "Bar", schema=schema))
-    assert sent.status == 201
-    assert any("x-kubernetes-list-type: set" in value for _, value in sent.headers) is warned
-
-
-@pytest.mark.parametrize(("version", "code"), [(MIDDLE, 422), (NEW, 201)])
-def test_length_of_names_is_limited_for_estimates_since_1_37(version: str, code: int) -> None:
-    item = {"type": "array", "maxItems": 100, "items": {"type": "string", "maxLength": 100}}
-    rule = "self.spec.x.all(i, self.metadata.name.contains(i))"
-    built = with_rule(rule, properties={"x": item})
-    assert Kube(version=version).send("POST", DEFINITIONS, built).status == code
-
-
-MIGRATIONS = {(OLD, "v1"): 404, (MIDDLE, "v1"): 404, (MIDDLE, "v1beta1"): 404, (NEW, "v1"): 200, (NEW, "v1beta1"): 404}
-
-
-@pytest.mark.parametrize(("version", "api", "code"), [(*key, code) for key, code in MIGRATIONS.items()])
-def test_storage_version_migration_is_served_since_1_37(version: str, api: str, code: int) -> None:
-    assert Kube(version=version).send("GET", f"/apis/storagemigration.k8s.io/{api}").status == code
-
-
-@pytest.mark.parametrize(
-    ("kind", "since"), [("apps.v1.Deployment", NEW), ("autoscaling.v2.HorizontalPodAutoscaler", MIDDLE)]
-)
-def test_spec_is_required_in_schemas_since_a_version(kind: str, since: str) -> None:
-    group = f"/openapi/v3/apis/{'/'.join(kind.split('.')[:2])}"
-    for version in (OLD, MIDDLE, NEW):
-        schema = Kube(version=version).ok("GET", group)["components"]["schemas"][f"io.k8s.api.{kind}"]
-        assert ("spec" in schema.get("required", [])) is (version >= since), version
-
-
-@pytest.mark.parametrize(("version", "code"), [(OLD, 422), (MIDDLE, 201), (NEW, 201)])
-def test_service_may_begin_with_a_digit_since_1_36(version: str, code: int) -> None:
-    assert Kube(version=version).send("POST", SERVICES, service("1abc")).status == code
-
-
-@pytest.mark.parametrize(("version", "code"), [(OLD, 201), (MIDDLE, 422), (NEW, 422)])
-def test_leading_zeros_of_addresses_are_rejected_since_1_36(version: str, code: int) -> None:
-    sent = Kube(version=version).send("POST", SERVICES, service("a", externalIPs=["010.000.001.005"]))
-    assert sent.status == code
-    assert any("non-standard IP address" in value for _, value in sent.headers) is (version == OLD)
-
-
-def test_external_addresses_have_a_warning() -> None:
-    sent = Kube(version=MIDDLE).send("POST", SERVICES, service("a", externalIPs=["1.2.3.4"]))
-    assert any("spec.externalIPs is deprecated" in value for _, value in sent.headers)
 
 
 def test_old_aggregated_discovery_alone_is_not_acceptable() -> None:
@@ -172,31 +70,11 @@ SUSPENDED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("version", "change", "code"),
-    [
-        (OLD, {"resources": {"requests": {"cpu": "1"}}}, 422),
-        (MIDDLE, {"resources": {"requests": {"cpu": "1"}}}, 200),
-        (MIDDLE, {"image": "other"}, 422),
-    ],
-)
-def test_resources_of_a_suspended_job_can_change_since_1_36(version: str, change: Object, code: int) -> None:
-    kube = Kube(version=version)
-    kube.ok("POST", JOBS, SUSPENDED)
-    patch = {"spec": {"template": {"spec": {"containers": [{"name": "c", **change}]}}}}
-    assert kube.send("PATCH", f"{JOBS}/j", patch, STRATEGIC).status == code
-
-
 def test_labels_of_the_template_of_a_suspended_job_can_change() -> None:
     kube = Kube(version=MIDDLE)
     kube.ok("POST", JOBS, SUSPENDED)
     patch = {"spec": {"template": {"metadata": {"labels": {"a": "b"}}, "spec": {"nodeSelector": {"a": "b"}}}}}
     kube.ok("PATCH", f"{JOBS}/j", patch, MERGE)
-
-
-@pytest.mark.parametrize(("version", "code"), [(OLD, 422), (MIDDLE, 422), (NEW, 201)])
-def test_autoscaler_can_scale_to_zero_since_1_37(version: str, code: int) -> None:
-    assert Kube(version=version).send("POST", SCALERS, autoscaler(minReplicas=0)).status == code
 
 
 def test_generated_name_has_at_most_63_characters_and_few_letters(kube: Kube) -> None:
@@ -252,18 +130,6 @@ def test_empty_patch_writes_nothing_and_an_equal_apply_writes_its_manager(kube: 
     assert "other" not in str(patched["managedFields"])
     applied = kube.ok("PATCH", f"{CONFIG_MAPS}/a?fieldManager=m&force=true", config_map("a", data={"k": "v"}), APPLY)
     assert applied["metadata"]["resourceVersion"] != before
-
-
-@pytest.mark.parametrize(("version", "columns"), [(MIDDLE, 2), (NEW, 8)])
-def test_table_of_definitions_has_columns_since_1_37(version: str, columns: int) -> None:
-    table = Kube(version=version).ok("GET", DEFINITIONS, accept="application/json;as=Table;g=meta.k8s.io;v=v1")
-    assert len(table["columnDefinitions"]) == columns
-
-
-@pytest.mark.parametrize(("version", "code"), [(OLD, 404), (MIDDLE, 200), (NEW, 200)])
-def test_debugging_pages_are_served_since_1_36(version: str, code: int) -> None:
-    kube = Kube(version=version)
-    assert [kube.send("GET", path).status for path in ("/statusz", "/flagz")] == [code, code]
 
 
 @pytest.mark.parametrize(
