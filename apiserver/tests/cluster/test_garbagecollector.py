@@ -70,26 +70,6 @@ def cluster() -> Iterator[Cluster]:
     result.collector.stop()
 
 
-def test_dependents_of_dependents_follow_a_deleted_owner(cluster: Cluster) -> None:
-    owner = cluster.make("owner")
-    child = cluster.make("child", ref(owner))
-    cluster.make("grandchild", ref(child))
-    cluster.make("stranger")
-    assert cluster.names() == ["child", "grandchild", "owner", "stranger"]
-    cluster.delete("owner")
-    assert cluster.names() == ["stranger"]
-
-
-def test_dependent_with_one_live_owner_stays_and_loses_the_others(cluster: Cluster) -> None:
-    first, two = cluster.make("one"), cluster.make("two")
-    cluster.make("child", ref(first), ref(two))
-    cluster.delete("one")
-    assert cluster.names() == ["child", "two"]
-    assert cluster.metadata("child")["ownerReferences"] == [ref(two)]
-    cluster.delete("two")
-    assert cluster.names() == []
-
-
 def test_recreated_owner_is_another_owner(cluster: Cluster) -> None:
     cluster.make("child", ref(cluster.make("owner")))
     cluster.settle()
@@ -255,17 +235,6 @@ def test_dependent_of_unserved_owner_kind_stays(cluster: Cluster) -> None:
     owner = cluster.make("owner")
     cluster.make("child", ref(owner, apiVersion="example.com/v1", kind="Thing", uid="x"))
     assert cluster.names() == ["child", "owner"]
-
-
-def test_foreground_deletion_waits_for_dependents_that_block(cluster: Cluster) -> None:
-    owner = cluster.make("owner")
-    cluster.make("child", ref(owner, block=True), finalizers=["example.com/hold"])
-    cluster.delete("owner", "Foreground")
-    assert cluster.names() == ["child", "owner"]
-    assert cluster.metadata("owner")["finalizers"] == ["foregroundDeletion"]
-    assert cluster.metadata("child")["deletionTimestamp"]
-    cluster.internal.patch(MAPS, "default", "child", {"metadata": {"finalizers": None}})
-    assert cluster.names() == []
 
 
 def test_foreground_deletion_does_not_wait_for_dependents_that_do_not_block(cluster: Cluster) -> None:
