@@ -256,6 +256,8 @@ statefulsets {updateStrategy: {rollingUpdate: {maxUnavailable: 0%}}}
     => updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "0%": cannot be 0
 statefulsets {updateStrategy: {rollingUpdate: {maxUnavailable: -1}}}
     => updateStrategy.rollingUpdate.maxUnavailable: Invalid value: -1: must be greater than or equal to 0
+deployments {selector: {matchLabels: {a: c}}}
+    => template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`
 """
 CHANGES = r"""
 pods {activeDeadlineSeconds: 5} -> {activeDeadlineSeconds: 6} => activeDeadlineSeconds: Invalid value: 6: must be less
@@ -310,6 +312,7 @@ persistentvolumeclaims {} -> status: {allocatedResources: {storage: "-1"}}
 persistentvolumeclaims {} -> status: {allocatedResources: {storage: "1", example.com/a: "1"}} => ok
 jobs {suspend: true} -> {template: {spec: {containers: [{name: c, image: j}]}}}
     => template.spec: Invalid value:
+configmaps immutable: true, data: {a: b} -> data: {a: c} => data: Forbidden: field is immutable when `immutable` is
 """
 
 

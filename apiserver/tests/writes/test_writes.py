@@ -144,13 +144,6 @@ def test_value_of_the_wrong_type_in_a_built_in_kind_is_a_bad_request(kube: Kube)
     )
 
 
-def test_deployment_whose_selector_misses_its_template_is_invalid(kube: Kube) -> None:
-    arguments = deployment()
-    arguments["spec"]["selector"] = {"matchLabels": {"app": "other"}}
-    causes = kube.refused(422, "POST", DEPLOYMENTS, arguments)["details"]["causes"]
-    assert [cause["field"] for cause in causes] == ["spec.template.metadata.labels"]
-
-
 def test_managers_are_recorded_with_the_fields_they_set(kube: Kube) -> None:
     kube.ok("POST", f"{FOOS}?fieldManager=one", foo(replicas=2))
     entries = kube.ok("PATCH", f"{FOOS}/a?fieldManager=two", {"spec": {"replicas": 3}}, MERGE)["metadata"][
@@ -207,13 +200,6 @@ def test_put_creates_missing_objects_of_some_kinds(kube: Kube) -> None:
     url = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l"
     assert kube.send("PUT", url, {"metadata": {"name": "l"}, "spec": {}}).status == 201
     kube.refused(404, "PUT", f"{CONFIG_MAPS}/c", {"metadata": {"name": "c"}})
-
-
-def test_immutable_config_map_keeps_its_data(kube: Kube) -> None:
-    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "c"}, "data": {"a": "1"}, "immutable": True})
-    kube.ok("PATCH", f"{CONFIG_MAPS}/c", {"metadata": {"labels": {"x": "y"}}}, MERGE)
-    causes = kube.refused(422, "PATCH", f"{CONFIG_MAPS}/c", {"data": {"a": "2"}}, MERGE)["details"]["causes"]
-    assert [cause["field"] for cause in causes] == ["data"]
 
 
 @pytest.mark.parametrize(
