@@ -22,7 +22,7 @@ from pathlib import Path
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.program.flags import amount, natural
-from tests.fuzz.engine import Crash, Fuzzer, digest, keep
+from tests.fuzz.engine import Fuzzer, digest, keep
 from tests.fuzz.targets import TARGETS
 
 TURN = 2.0
@@ -91,15 +91,11 @@ def _report(fuzzers: Sequence[Fuzzer], seconds: float) -> None:
 
 def _save(fuzzers: Sequence[Fuzzer], *, new: bool) -> None:
     for fuzzer in fuzzers:
-        matches = [(crash.data, _note(crash)) for crash in fuzzer.tally.crashes]
+        matches = [(crash.data, f"{digest(crash.data)} broke it: {crash.place}") for crash in fuzzer.tally.crashes]
         if new:
             matches += [(data, "") for data in fuzzer.tally.new if len(data) <= 400][:25]
         if matches:
             keep(fuzzer.target.name, matches)
-
-
-def _note(crash: Crash) -> str:
-    return f"{digest(crash.data)} broke it: {crash.place}"
 
 
 def _tally(path: Path, fuzzers: Sequence[Fuzzer], seed: int) -> None:

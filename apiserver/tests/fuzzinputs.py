@@ -1,4 +1,4 @@
-"""Inputs for fuzzing the bundled server, and the check of its responses; shared by Hypothesis and `tests/fuzz`."""
+"""Inputs for fuzzing the bundled server, and the check of its responses; used by `tests/fuzz`."""
 
 import json
 from typing import Any

@@ -7,19 +7,14 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, answer_of, deployment, foo
+from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, deployment, foo
 from apiserver.tests.inprocess import DEPLOYMENTS as DEPLOYMENTS_URL
 from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
-from clientgo.rest import Config
-from clientgo.testing.clock import FakeClock
-from clientgo_apiserver.api.status import internal_error
 from clientgo_apiserver.api.users import ADMIN, authenticated
 from clientgo_apiserver.audit import REVISION
-from clientgo_apiserver.server import ApiServer, build
-from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.keys import DEPLOYMENTS
 
@@ -146,46 +141,3 @@ def test_file_is_written_line_by_line_and_for_its_owner_alone(tmp_path: Path) ->
         assert events[-1]["annotations"] == {REVISION: built.metadata.resource_version}
         assert events[-1]["sourceIPs"] == ["127.0.0.1"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-@pytest.mark.integration
-def test_server_calls_a_function_with_each_event() -> None:
-    events: list[Event] = []
-    with ApiServer(audit=events.append) as server:
-        clientset = Clientset(Config(server.url))
-        clientset.core_v1.config_maps("default").create(ConfigMap(metadata=ObjectMeta(name="c")))
-        clientset.close()
-    by_client = [event for event in events if event["user"]["username"] == "system:anonymous"]
-    assert [event["verb"] for event in by_client] == ["create"]
-
-
-class FailingJournal:
-    """Accepts every write, and commits none once it is `broken`."""
-
-    def __init__(self) -> None:
-        self.broken = False
-
-    def load(self) -> tuple[int, list[Any]]:
-        return 1, []
-
-    def record(self, *_: object) -> None:
-        pass
-
-    def commit(self) -> None:
-        if self.broken:
-            raise internal_error("the disk refuses")
-
-
-def test_undone_write_is_audited_as_failed() -> None:
-    events: list[Event] = []
-    scheduler, journal = ManualScheduler(FakeClock()), FailingJournal()
-    api = build(scheduler, ServerOptions(audit=events.append), journal=journal, commit_together=True)
-    scheduler.run()
-    events.clear()
-    for name in "ab":
-        journal.broken = name == "b"
-        answer_of(api, api.handle("POST", CONFIG_MAPS, "", {}, json.dumps({"metadata": {"name": name}}).encode()))
-        assert len(events) == "ab".index(name)  # not told before it is kept
-        scheduler.run()
-    assert [event["responseStatus"]["code"] for event in events] == [201, 500]
-    assert [REVISION in item.get("annotations", {}) for item in events] == [True, False]

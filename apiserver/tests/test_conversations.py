@@ -27,6 +27,7 @@ def secure() -> Iterator[Server]:
         yield server
 
 
+@pytest.mark.feature("A-05", "A-08", "A-19")
 @pytest.mark.parametrize("case", RECORDED["cases"], ids=lambda case: f"{case['id']} {case['title']}")
 def test_recorded_conversations_are_answered_as_the_real_server_does(plain: Server, case: Mapping[str, Any]) -> None:
     assert list(Player(plain, case).play()) == []

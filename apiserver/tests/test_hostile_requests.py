@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 
 from apiserver.tests.inprocess import DEFINITIONS, FOOS, Kube, definition, foo
-from clientgo_apiserver.storage.store import Store
-from clientgo_apiserver.storage.stored import ExpiredRevision
 
 
 def with_rule(rule: str) -> dict[str, Any]:
@@ -28,26 +26,8 @@ def test_expression_that_is_nested_too_deep_is_invalid(rule: str) -> None:
     Kube().refused(422, "POST", DEFINITIONS, with_rule(rule))
 
 
-def test_list_from_the_cache_has_no_pages(kube: Kube) -> None:
-    for name in "abc":
-        kube.ok("POST", FOOS, foo(name))
-    assert len(kube.ok("GET", f"{FOOS}?resourceVersion=0&limit=1")["items"]) == 3
-    assert len(kube.ok("GET", f"{FOOS}?limit=1")["items"]) == 1
-
-
 def test_object_that_is_larger_than_etcd_accepts_is_not_stored(kube: Kube) -> None:
     ports = [{"name": f"port-{number}-{'x' * 100}", "port": 1} for number in range(13_000)]
     failure = kube.refused(500, "POST", FOOS, foo("big", ports=ports))
     assert failure["message"] == "etcdserver: request is too large"
     kube.refused(404, "GET", f"{FOOS}/big")
-
-
-def test_the_history_is_limited_in_bytes() -> None:
-    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
-    store = Store(history_bytes=10_000)
-    first = store.revision
-    for number in range(30):
-        store.put(("", "configmaps"), {**config_map, "data": {"a": f"{number:02}" * 250}})
-    assert len(store.events_since(("", "configmaps"), store.revision - 5)) == 5
-    with pytest.raises(ExpiredRevision):
-        store.events_since(("", "configmaps"), first)

@@ -1,44 +1,20 @@
 """kubectl with the simulated cluster, roles, policies and quotas."""
 
-import json
-import os
 import shutil
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clientgo.envtest import BundledServer, Environment
-from clientgo.meta.yamlio import to_yaml
+from tests.e2e.kubectl import Kubectl, simulated_cluster
 
 pytestmark = [pytest.mark.e2e, pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")]
 
 
-class Kubectl:
-    """Runs kubectl as the administrator, with its own home directory."""
-
-    def __init__(self, home: Path) -> None:
-        kubeconfig = str(home / "kubeconfig")
-        self._environ = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": kubeconfig}
-
-    def run(self, *arguments: str, stdin: Any = None, code: int = 0) -> str:
-        """Return standard output and error of a command that exits with this code."""
-        text = "---\n".join(map(to_yaml, stdin)) if stdin is not None else None
-        done = subprocess.run(
-            ["kubectl", *arguments], env=self._environ, input=text, capture_output=True, text=True, timeout=60,
-            check=False,
-        )  # fmt: skip
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout + done.stderr
-
-
 @pytest.fixture(scope="module")
 def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    home = tmp_path_factory.mktemp("home")
-    with Environment(server=BundledServer(secure=True, kubeconfig=home / "kubeconfig", ready_seconds=0.1)):
-        yield Kubectl(home)
+    with simulated_cluster(tmp_path_factory.mktemp("home")) as kubectl:
+        yield kubectl
 
 
 def template(name: str) -> dict[str, Any]:
@@ -54,7 +30,7 @@ def workload(kind: str, name: str, **spec: Any) -> dict[str, Any]:
 def test_rollouts_of_stateful_and_daemon_sets_are_waited_for(kubectl: Kubectl) -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}}
     sets = [workload("StatefulSet", "db", replicas=2, serviceName="db"), workload("DaemonSet", "agent")]
-    kubectl.run("apply", "-f", "-", stdin=[node, *sets])
+    kubectl.apply({"apiVersion": "v1", "kind": "List", "items": [node, *sets]})
     result = kubectl.run("rollout", "status", "statefulset/db", "--timeout=20s")
     assert result.endswith("roll out complete: 2 new pods have been updated...\n")
     assert "successfully rolled out" in kubectl.run("rollout", "status", "daemonset/agent", "--timeout=20s")
@@ -68,22 +44,6 @@ def test_job_is_waited_for(kubectl: Kubectl) -> None:
     kubectl.run("create", "job", "once", "--image=busybox")
     assert "condition met" in kubectl.run("wait", "--for=condition=complete", "job/once", "--timeout=20s")
     assert kubectl.run("get", "job", "once").splitlines()[1].split()[:3] == ["once", "Complete", "1/1"]
-
-
-def test_service_account_has_a_token_and_what_its_roles_grant(kubectl: Kubectl) -> None:
-    kubectl.run("create", "serviceaccount", "robot")
-    kubectl.run("create", "role", "reader", "--verb=get,list", "--resource=configmaps")
-    kubectl.run("create", "rolebinding", "reader", "--role=reader", "--serviceaccount=default:robot")
-    token = kubectl.run("create", "token", "robot", "--duration=10m").strip()
-    assert token.count(".") == 2
-    acting = ["--as=system:serviceaccount:default:robot"]
-    listed = kubectl.run("auth", "can-i", "--list", *acting)
-    assert ["configmaps", "[]", "[]", "[get", "list]"] in [line.split() for line in listed.splitlines()]
-    assert kubectl.run("auth", "can-i", "list", "configmaps", *acting).strip() == "yes"
-    assert kubectl.run("auth", "can-i", "delete", "configmaps", *acting, code=1).strip() == "no"
-    who = kubectl.run("auth", "whoami", "-o", "json", *acting, "--as-group=a", "--as-group=b", "--as-uid=u")
-    info = json.loads(who)["status"]["userInfo"]
-    assert (info["groups"][:2], info["uid"]) == (["a", "b"], "u")
 
 
 def test_kubectl_cannot_escalate_privileges(kubectl: Kubectl) -> None:

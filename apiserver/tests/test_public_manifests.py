@@ -226,26 +226,6 @@ def test_autoscaler_has_no_annotations_of_what_has_fields(version: str) -> None:
     assert created["metadata"]["annotations"] == {"mine": "x"}
 
 
-@pytest.mark.parametrize(
-    ("annotations", "remaining"),
-    [
-        ({"metrics": "[]", "behavior": "{}"}, set()),
-        ({"metrics": "no JSON", "behavior": "null"}, set()),
-        ({"metrics": '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"3"}}]'}, {"metrics"}),
-        ({"behavior": '{"scaleDown":{"stabilizationWindowSeconds":7}}', "other": "x"}, {"behavior", "other"}),
-    ],
-)
-def test_autoscaler_of_the_old_version_keeps_annotations_with_content(
-    annotations: dict[str, str], remaining: set[str]
-) -> None:
-    prefix = "autoscaling.alpha.kubernetes.io/"
-    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}
-    meta = {"name": "a", "annotations": {f"{prefix}{name}": text for name, text in annotations.items()}}
-    body = {"metadata": meta, "spec": {"maxReplicas": 2, "scaleTargetRef": target}}
-    created = Kube().ok("POST", "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers", body)
-    assert {name.removeprefix(prefix) for name in created["metadata"].get("annotations") or ()} == remaining
-
-
 @pytest.mark.parametrize(("sent", "stored"), [(None, "1"), ("7", "7"), ("-3", "1"), ("x", None)])
 def test_daemon_set_counts_its_templates_from_the_number_that_is_sent(sent: str | None, stored: str | None) -> None:
     path, name = "/apis/apps/v1/namespaces/default/daemonsets", "deprecated.daemonset.template.generation"
@@ -256,6 +236,8 @@ def test_daemon_set_counts_its_templates_from_the_number_that_is_sent(sent: str 
         kube.refused(400, "POST", path, body)
         return
     assert kube.ok("POST", path, body)["metadata"]["annotations"] == {name: stored}
+    same = kube.ok("PATCH", f"{path}/a", {"spec": {"minReadySeconds": 1}}, MERGE)
+    assert same["metadata"]["annotations"] == {name: stored}
     changed = {"spec": {"template": {"spec": {"nodeName": "n"}}}, "metadata": {"annotations": {name: "99"}}}
     assert kube.ok("PATCH", f"{path}/a", changed, MERGE)["metadata"]["annotations"] == {name: str(int(stored) + 1)}
     table = kube.ok("GET", path, accept="application/json;as=Table;v=v1;g=meta.k8s.io")

@@ -45,12 +45,10 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     def query(self) -> dict[str, str]:
         """Return the query parameters by their API names."""
         return {
-            name: _query_value(value) for name, value in msgspec.to_builtins(self).items() if name != "retryLagging"
+            name: str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in msgspec.to_builtins(self).items()
+            if name != "retryLagging"
         }
-
-
-def _query_value(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]

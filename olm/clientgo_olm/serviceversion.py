@@ -64,17 +64,14 @@ def service_version(rendered: Rendered, release: Release) -> Object:
     if release.digests:
         csv["relatedImages"] = list(_related(deployments))
     metadata = mapping(base.get("metadata"))
-    annotations = {**mapping(metadata.get("annotations")), "alm-examples": _examples(rendered)}
+    examples = json.dumps(rendered.samples, indent=2, sort_keys=True)
+    annotations = {**mapping(metadata.get("annotations")), "alm-examples": examples}
     return {
         "apiVersion": OPERATORS,
         "kind": "ClusterServiceVersion",
         "metadata": {**metadata, "annotations": annotations, "name": release.name},
         "spec": {**spec, **csv},
     }
-
-
-def _examples(rendered: Rendered) -> str:
-    return json.dumps(rendered.samples, indent=2, sort_keys=True)
 
 
 def _deployment(rendered: Rendered, deployment: Object, image: str) -> Object:
@@ -172,16 +169,15 @@ def _key(description: Object) -> tuple[str, str, str]:
 
 def permissions(rendered: Rendered) -> tuple[list[Object], list[Object]]:
     """Return the permissions of each account as (namespaced, cluster-wide)."""
-    roles = {(role["kind"], name_of(role)): mappings(role.get("rules")) for role in _roles(rendered)}
+    roles = {
+        (role["kind"], name_of(role)): mappings(role.get("rules"))
+        for role in of_kind(rendered.objects, "Role", "ClusterRole")
+    }
     bindings = rendered.bindings()
     return (
         _by_account(of_kind(bindings, "RoleBinding"), roles),
         _by_account(of_kind(bindings, "ClusterRoleBinding"), roles),
     )
-
-
-def _roles(rendered: Rendered) -> list[Object]:
-    return of_kind(rendered.objects, "Role", "ClusterRole")
 
 
 def _by_account(bindings: Iterable[Object], roles: dict[tuple[str, str], list[Object]]) -> list[Object]:

@@ -166,13 +166,8 @@ def test_backoff_can_be_configured() -> None:
     assert sum(clock.slept[:5]) == pytest.approx(0.25)
 
 
-@pytest.mark.behaviour("RL-16")
-def test_two_refused_connections_cost_less_than_ten_seconds() -> None:
-    clock = FakeClock(auto=True)
-    run(Script(page(), REFUSED, REFUSED, watch(added("a", 11))), clock=clock, rand=lambda: 0.999)
-    assert sum(clock.slept[:2]) < 10.0
-
-
+@pytest.mark.feature("B-REF-10", "B-REF-11")
+@pytest.mark.behaviour("RL-18")
 @pytest.mark.behaviour("RL-17")
 def test_each_429_backs_off_once_before_or_during_a_watch() -> None:
     clock, stopped = FakeClock(auto=True), Script(page(), BUSY, watch(error=BUSY))

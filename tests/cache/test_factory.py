@@ -48,12 +48,6 @@ def test_second_request_for_a_kind_returns_the_same_informer() -> None:
     assert factory.for_resource(GroupVersionResource("", "v1", "configmaps")) is of(sources)(factory).informer
 
 
-@pytest.mark.feature("B-FAC-06")
-def test_unknown_resource_is_a_lookup_error() -> None:
-    with pytest.raises(LookupError, match="no informer found for v1, Resource=secrets"):
-        InformerFactory(Sources()).for_resource(GroupVersionResource("", "v1", Secret.__name__.lower() + "s"))
-
-
 @pytest.mark.feature("B-FAC-03", "A-29", "C-19")
 def test_second_start_starts_informers_requested_after_the_first() -> None:
     sources, stop = Sources(), threading.Event()

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from clientgo.cache import DeletedFinalStateUnknown, SharedInformer, keep_everything, wait_for_cache_sync
+from clientgo.cache import DeletedFinalStateUnknown, SharedInformer
 from clientgo.errors import ConnectionFailed, Forbidden, InternalError
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.meta import ObjectMeta, ObjectName, Undecodable, replace
+from clientgo.meta import ObjectMeta, ObjectName, Undecodable
 from clientgo.meta.objects import ManagedFieldsEntry
 from clientgo.rest import Config, RESTClient
 from clientgo.stop.lifecycle import Group
@@ -82,32 +82,6 @@ def test_every_change_reaches_the_store_before_the_handler(running: Running) -> 
     assert handler.recorded[1].old == added
     assert handler.recorded[1].new == changed
     assert running.informer.indexer.list() == []
-
-
-@pytest.mark.feature("B-INF-04")
-@pytest.mark.behaviour("SI-19")
-def test_handler_added_late_receives_the_store_and_then_every_change(running: Running) -> None:
-    running.source.add(config_map("a"))
-    running.start()
-    late = running.handler()
-    assert late.wait_for(1) == [("add", "ns/a")]
-    running.source.add(config_map("b"))
-    assert late.wait_for(2) == [("add", "ns/a"), ("add", "ns/b")]
-
-
-@pytest.mark.behaviour("SI-12")
-def test_handlers_are_called_and_removed_independently(running: Running) -> None:
-    running.start()
-    stays, goes = running.handler(), RecordingHandler[ConfigMap]()
-    registration = running.informer.add_event_handler(on_add=goes.on_add)
-    running.source.add(config_map("a"))
-    stays.wait_for(1)
-    goes.wait_for(1)
-    registration.remove()
-    registration.remove()
-    running.source.add(config_map("b"))
-    assert stays.wait_for(2) == [("add", "ns/a"), ("add", "ns/b")]
-    assert goes.calls() == [("add", "ns/a")]
 
 
 @pytest.mark.feature("B-TST-06")
@@ -222,23 +196,6 @@ def test_deletion_of_an_undecodable_object_is_reported_by_a_tombstone(running: R
     assert not running.informer.undecodable.errors
 
 
-@pytest.mark.feature("B-INF-12", "B-INF-13")
-@pytest.mark.behaviour("SI-09")
-def test_objects_are_transformed_before_they_are_stored_or_delivered(running: Running) -> None:
-    running.informer.set_transform(lambda obj: replace(obj, data={"name": obj.metadata.name.upper()}))
-    for name in ("pod1", "pod2"):
-        running.source.add(config_map(name))
-    handler = running.handler()
-    running.start()
-    handler.wait_for(2)
-    assert [messages.new.data["name"] for messages in handler.recorded] == ["POD1", "POD2"]
-    assert sorted(obj.data["name"] for obj in running.informer.indexer.list()) == ["POD1", "POD2"]
-    with pytest.raises(RuntimeError, match="informer has already started"):
-        running.informer.set_transform(keep_everything)
-    with pytest.raises(RuntimeError, match="informer has already started"):
-        running.informer.set_watch_error_handler(lambda _: None)
-
-
 def test_managed_fields_are_dropped_by_default(running: Running) -> None:
     meta = ObjectMeta(name="a", namespace="ns", managed_fields=(ManagedFieldsEntry(manager="kubectl"),))
     running.source.add(ConfigMap(metadata=meta))
@@ -276,33 +233,6 @@ def test_stopped_informer_rejects_handlers(running: Running) -> None:
     with pytest.raises(RuntimeError, match=r"was not added to shared informer because it has stopped already$"):
         running.handler()
     registration.remove()
-
-
-@pytest.mark.feature("B-INF-16")
-@pytest.mark.behaviour("SI-20")
-def test_all_threads_end_with_the_informer(running: Running) -> None:
-    running.handler()
-    running.start()
-    running.end()
-    assert [t.name for t in threading.enumerate() if "configmap" in t.name] == []
-
-
-def test_each_namespace_has_its_own_watch() -> None:
-    first, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
-    first.add(ConfigMap(metadata=ObjectMeta(name="x", namespace="one")))
-    two.add(ConfigMap(metadata=ObjectMeta(name="x", namespace="two")))
-    informer: SharedInformer[ConfigMap] = SharedInformer({"one": first, "two": two})
-    handler: RecordingHandler[ConfigMap] = RecordingHandler()
-    informer.add_event_handler(on_add=handler.on_add, on_delete=handler.on_delete)
-    stop, group = threading.Event(), Group()
-    group.start(informer.run, stop, name="informer")
-    assert sorted(handler.wait_for(2)) == [("add", "one/x"), ("add", "two/x")]
-    assert wait_for_cache_sync(stop, informer, timeout=10)
-    two.wait_for_watch()
-    two.delete(ConfigMap(metadata=ObjectMeta(name="x", namespace="two")))
-    assert handler.wait_for(3)[-1] == ("delete", "two/x")
-    stop.set()
-    group.join(10)
 
 
 @pytest.mark.feature("B-FIFO-08")

@@ -61,6 +61,8 @@ def test_index_can_be_added_while_the_informer_runs() -> None:
         informer.add_indexers({"late": label_keys})
 
 
+@pytest.mark.feature("B-INF-12", "B-INF-13")
+@pytest.mark.behaviour("SI-09")
 @pytest.mark.behaviour("CT-04")
 def test_handlers_and_store_have_transformed_objects_only() -> None:
     source = FakeSource(ConfigMap)
@@ -85,6 +87,10 @@ def test_handlers_and_store_have_transformed_objects_only() -> None:
         assert handler.recorded[3].old.data == {"generation": "1"}
         assert handler.recorded[4].new.data == {"generation": "3"}
         assert {obj.data["generation"] for obj in informer.indexer.list()} == {"1", "2"}
+        with pytest.raises(RuntimeError, match="informer has already started"):
+            informer.set_transform(marked)
+        with pytest.raises(RuntimeError, match="informer has already started"):
+            informer.set_watch_error_handler(lambda _: None)
 
 
 @pytest.mark.feature("B-FIFO-10")
@@ -251,6 +257,7 @@ def test_informer_equals_the_source_after_concurrent_changes() -> None:
     assert messages.problems == []
 
 
+@pytest.mark.feature("B-INF-16")
 @pytest.mark.behaviour("SI-20")
 @pytest.mark.parametrize("when", ["before the start", "after the sync", "never started"])
 def test_no_thread_remains_after_the_informer_stops(when: str) -> None:

@@ -100,7 +100,7 @@ def test_informer_reports_whether_it_is_started_and_stopped(running: Running) ->
     assert states == [(False, False), (True, False), (True, True)]
 
 
-@pytest.mark.feature("B-FIFO-08", "B-FIFO-09", "B-INF-05", "C-37")
+@pytest.mark.feature("B-FIFO-08", "B-FIFO-09", "B-INF-05", "C-37", "B-INF-04")
 @pytest.mark.behaviour("SI-19")
 def test_handler_has_synced_after_it_was_called_for_all_initial_objects(running: Running) -> None:
     running.source.add(config_map("pod1"))
@@ -425,6 +425,7 @@ def test_removed_handler_is_garbage_collected(running: Running) -> None:
     assert "1 handlers" in repr(running.informer)
 
 
+@pytest.mark.behaviour("SI-12")
 @pytest.mark.feature("B-INF-05")
 @pytest.mark.behaviour("SI-13")
 @pytest.mark.behaviour("SI-17")

@@ -1,7 +1,6 @@
 """Informers, listers and pagers over HTTP, with the bundled API server."""
 
 import logging
-import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,9 +17,8 @@ from clientgo.cache import (
     RetryWatcher,
     SharedInformer,
     last_known,
-    until_with_sync,
 )
-from clientgo.dynamic import DynamicClientset, DynamicInformerFactory, MetadataInformerFactory, Unstructured
+from clientgo.dynamic import DynamicClientset, DynamicInformerFactory, Unstructured
 from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.informers import SharedInformerFactory
@@ -37,7 +35,6 @@ from clientgo_apiserver.server import ApiServer
 CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
 FOOS = GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos")
 DEFINITIONS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 
 pytestmark = pytest.mark.integration
 
@@ -114,15 +111,6 @@ def test_watch_resumes_where_the_last_one_ended(server: RESTClient, namespace: s
     assert seen == [("ADDED", "b"), ("MODIFIED", "a"), ("DELETED", "b")]
 
 
-def test_condition_is_awaited_in_a_cache(server: RESTClient, namespace: str) -> None:
-    maps = Clientset(server).core_v1.config_maps(namespace)
-    maps.create(config_map(namespace, "a", ready="yes"))
-    informer: SharedInformer[ConfigMap] = SharedInformer(maps)
-    last = until_with_sync([lambda event: event.object.data.get("ready") == "yes"], informer, timeout=10.0)
-    assert last is not None
-    assert last.object.metadata.name == "a"
-
-
 def test_custom_resource_is_written_and_cached_without_its_type(server: RESTClient, namespace: str) -> None:
     dynamic = DynamicClientset(server)
     factory = DynamicInformerFactory(dynamic, namespace=namespace)
@@ -137,19 +125,6 @@ def test_custom_resource_is_written_and_cached_without_its_type(server: RESTClie
     assert handler.wait_for(2) == [("add", f"{namespace}/x"), ("update", f"{namespace}/x")]
     assert [messages.new.get("spec", "replicas") for messages in handler.recorded] == [2, 3]
     assert handler.recorded[0].new.kind == "Foo"
-    factory.shutdown(timeout=10)
-
-
-def test_metadata_only_is_cached(server: RESTClient, namespace: str) -> None:
-    Clientset(server).core_v1.config_maps(namespace).create(config_map(namespace, "a", much="data"))
-    factory = MetadataInformerFactory(DynamicClientset(server), namespace=namespace)
-    informer, stop = factory.for_resource(CONFIG_MAPS), threading.Event()
-    factory.start(stop)
-    assert factory.wait_for_cache_sync(stop, timeout=10)
-    stored = informer.indexer.get_by_key(ObjectName(namespace, "a"))
-    assert stored is not None
-    assert not hasattr(stored, "data")
-    assert stored.metadata.uid != ""
     factory.shutdown(timeout=10)
 
 
@@ -271,23 +246,3 @@ def test_namespaces_are_followed_by_their_labels(server: RESTClient) -> None:
     eventually(lambda: informer.state().objects == 0)
     for each in (factory, namespaces):
         each.shutdown(timeout=10)
-
-
-def test_informer_stopped_without_a_server_leaves_no_thread() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
-        client = RESTClient(Config(f"http://127.0.0.1:{unused.getsockname()[1]}"))
-        informer, group, tried = (
-            SharedInformer(Clientset(client).core_v1.config_maps("default")),
-            Group(),
-            threading.Event(),
-        )
-        informer.set_watch_error_handler(lambda _: tried.set())
-        informer.start(group)
-        assert tried.wait(10)
-        group.stop()
-        group.join(10)
-        client.close()
-    assert group.alive() == []
-    assert "refused" in informer.state().last_error
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith(("informer-", "bookmark-"))]

@@ -1,7 +1,6 @@
 """Reflector: list, watch, and retry of every failure."""
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,21 +22,12 @@ from clientgo.errors import (
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta, Undecodable
 from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions
-from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.watchsource import FakeWatch
 from tests.cache.scripted import Script, Sink, added, config_map, deleted, modified, page, run, watch
 
 REFUSED = ConnectionFailed("refused", refused=True)
 BUSY = TooManyRequests("busy")
-
-
-@pytest.mark.feature("A-02")
-def test_list_is_followed_by_a_watch_from_its_version() -> None:
-    sink, source = Sink(), Script(page(config_map("a", 3), version="10"), watch(added("b", 11)))
-    run(source, sink)
-    assert source.calls() == ["list 0", "watch 10"]
-    assert sink.told[:2] == ["replace a", "ADDED b"]
 
 
 @pytest.mark.feature("B-REF-08", "B-REF-09")
@@ -95,15 +85,6 @@ def test_configured_page_size_is_used_for_every_list() -> None:
     requested = [(options.resource_version, options.continue_, options.limit) for options in source.options("list")]
     assert requested == [("0", "", 4), ("10", "", 4), ("", "C1", 4), ("", "C2", 4)]
     assert sink.told[1] == "replace " + ",".join(str(n) for n in range(1, 11))
-
-
-def test_pages_are_combined_and_tokens_sent_without_a_version() -> None:
-    sink = Sink()
-    source = Script(page(config_map("a", 1), continue_="more"), page(config_map("b", 2)), watch(added("c", 11)))
-    run(source, sink)
-    assert sink.told[0] == "replace a,b"
-    second = source.asked[1][1]
-    assert (second.continue_, second.resource_version) == ("more", "")
 
 
 @pytest.mark.feature("B-REF-02")
@@ -175,23 +156,6 @@ def test_expired_watch_causes_a_list_no_older_than_the_last_version() -> None:
     assert errors == []
 
 
-@pytest.mark.feature("B-REF-10")
-def test_refused_watch_is_retried_without_a_list() -> None:
-    refused = ConnectionFailed("refused", refused=True)
-    source = Script(page(), refused, refused, watch(added("a", 11)))
-    run(source)
-    assert source.calls() == ["list 0", "watch 10", "watch 10", "watch 10"]
-
-
-@pytest.mark.feature("B-REF-10", "B-REF-11")
-@pytest.mark.behaviour("RL-18")
-def test_too_many_requests_do_not_cause_a_list() -> None:
-    busy = TooManyRequests("busy")
-    source = Script(page(), busy, busy, watch(error=busy), busy, watch(added("a", 11)))
-    run(source)
-    assert source.calls() == ["list 0"] + ["watch 10"] * 5
-
-
 TIMED_OUT = ConnectionFailed("timed out", timeout=True)
 
 
@@ -248,21 +212,6 @@ def test_handler_of_errors_that_exits_does_not_end_the_reflector(caplog: pytest.
     assert (messages["err"], messages["exc_info"][0]) == ("no", SystemExit)
 
 
-def test_lost_connection_is_followed_by_a_watch_from_the_last_event() -> None:
-    source = Script(page(), watch(added("a", 12), error=ConnectionFailed("reset")), watch(added("b", 13)))
-    run(source)
-    assert source.calls() == ["list 0", "watch 10", "watch 12"]
-
-
-@pytest.mark.feature("B-REF-12")
-@pytest.mark.behaviour("RL-06")
-def test_watch_that_ends_at_once_is_a_failure() -> None:
-    source = Script(page(), watch(), page())
-    errors = run(source)
-    assert source.calls() == ["list 0", "watch 10", "list 10"]
-    assert "very short watch" in str(errors[0])
-
-
 def test_connection_lost_at_once_is_a_failure_with_backoff() -> None:
     clock = FakeClock(auto=True)
     source = Script(page(), watch(error=ConnectionFailed("reset")), page())
@@ -302,35 +251,6 @@ def test_stopped_reflector_sends_no_request() -> None:
     source.stop.set()
     run(source)
     assert source.asked == []
-
-
-@pytest.mark.feature("B-REF-24")
-@pytest.mark.behaviour("RL-02")
-def test_close_ends_an_idle_watch() -> None:
-    silent: FakeWatch[ConfigMap] = FakeWatch()
-    opened = threading.Event()
-
-    class Silent(Script):
-        def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
-            opened.set()
-            return silent
-
-    source = Silent(page())
-    reflector = Reflector(source, Sink())
-    with_thread(lambda: reflector.run(source.stop), lambda: _stop(opened, source))
-    assert silent.closed
-
-
-def _stop(opened: threading.Event, source: Script) -> None:
-    assert opened.wait(10)
-    source.stop.set()
-
-
-def with_thread(target: Callable[[], None], meanwhile: Callable[[], None]) -> None:
-    group = Group()
-    group.start(target, name="reflector")
-    meanwhile()
-    group.join(10)
 
 
 def test_repr_of_a_reflector_contains_its_version() -> None:

@@ -29,6 +29,8 @@ LIST = http(b'{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVer
 WATCH = chunked(b'{"type":"BOOKMARK","object":{"kind":"ConfigMap","metadata":{"resourceVersion":"6"}}}\n', end=False)
 
 
+@pytest.mark.feature("B-REF-24")
+@pytest.mark.behaviour("RL-02")
 @pytest.mark.integration
 @pytest.mark.parametrize("watch_list", [True, False], ids=["streamed list", "list"])
 @pytest.mark.parametrize(

@@ -49,23 +49,6 @@ def test_objects_are_added_updated_deleted_and_replaced(indexer: Indexer[ConfigM
     assert names(indexer.list()) == {"foo", "bar"}
 
 
-@pytest.mark.feature("B-STO-10", "C-50")
-@pytest.mark.behaviour("IX-02")
-def test_object_is_found_by_each_of_its_index_values(indexer: Indexer[ConfigMap]) -> None:
-    indexer.add(config_map("one", words="ernie,bert"))
-    indexer.add(config_map("two", words="bert,oscar"))
-    indexer.add(config_map("tre", words="ernie,elmo"))
-    result = {word: names(indexer.by_index("words", word)) for word in ("ernie", "bert", "elmo", "oscar", "elmo1")}
-    assert result == {
-        "ernie": {"one", "tre"}, "bert": {"one", "two"}, "elmo": {"tre"}, "oscar": {"two"}, "elmo1": set(),
-    }  # fmt: skip
-    indexer.delete(config_map("tre"))
-    assert names(indexer.by_index("words", "ernie")) == {"one"}
-    assert indexer.by_index("words", "elmo") == []
-    indexer.update(config_map("two", words="oscar"))
-    assert names(indexer.by_index("words", "bert")) == {"one"}
-
-
 @pytest.mark.feature("B-STO-08")
 @pytest.mark.behaviour("ST-05")
 def test_index_finds_objects_that_share_a_value(indexer: Indexer[ConfigMap]) -> None:
@@ -76,22 +59,9 @@ def test_index_finds_objects_that_share_a_value(indexer: Indexer[ConfigMap]) -> 
 
 
 @pytest.mark.feature("B-STO-10")
-@pytest.mark.behaviour("TS-01")
-def test_unused_index_value_is_removed(indexer: Indexer[ConfigMap]) -> None:
-    indexer.add(config_map("key", words="foo"))
-    assert indexer.index_values("words") == ["foo"]
-    indexer.delete(config_map("key"))
-    assert indexer.index_values("words") == []
-
-
+@pytest.mark.behaviour("IX-01")
 @pytest.mark.behaviour("TS-02")
-def test_index_value_keeps_other_objects_after_a_deletion(indexer: Indexer[ConfigMap]) -> None:
-    indexer.add(config_map("retain", words="w"))
-    indexer.add(config_map("delete", words="w"))
-    indexer.delete(config_map("delete"))
-    assert names(indexer.by_index("words", "w")) == {"retain"}
-
-
+@pytest.mark.behaviour("TS-01")
 @pytest.mark.behaviour("TS-03")
 def test_index_values_follow_every_change(indexer: Indexer[ConfigMap]) -> None:
     steps = [
@@ -168,13 +138,6 @@ def test_transform_must_return_an_object_of_the_same_class_and_name(transform: A
     with pytest.raises(CallbackFailed, match=message):
         store.add(config_map("foo"))
     assert store.list() == []
-
-
-@pytest.mark.behaviour("IX-01")
-def test_index_has_the_values_of_its_objects(indexer: Indexer[ConfigMap]) -> None:
-    for name, value in (("one", "bar"), ("two", "bar"), ("tre", "biz")):
-        indexer.add(config_map(name, words=value))
-    assert sorted(indexer.index_values("words")) == ["bar", "biz"]
 
 
 def versioned(name: str, version: int) -> ConfigMap:
@@ -366,6 +329,7 @@ def test_index_with_an_inconsistent_function_stays_consistent(later: tuple[str, 
     assert indexer.index_values("moody") == []
 
 
+@pytest.mark.behaviour("IX-02")
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.none() | st.lists(st.sampled_from("xyz"), max_size=3)), max_size=30)
 )
@@ -389,10 +353,6 @@ OBJ = ConfigMap(metadata=ObjectMeta(name="testname", namespace="testnamespace"))
 
 
 @pytest.mark.behaviour("CT-06")
-def test_tombstone_has_the_name_of_its_object() -> None:
-    assert object_name(DeletedFinalStateUnknown(ObjectName.parse("testnamespace/testname"), OBJ)) == object_name(OBJ)
-
-
 @pytest.mark.feature("B-STO-04")
 @pytest.mark.parametrize(
     ("deleted", "name", "key"),

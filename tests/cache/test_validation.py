@@ -14,9 +14,6 @@ from clientgo.errors import (
     ApiError,
     ConnectionFailed,
     Forbidden,
-    ServerTimeout,
-    StatusCause,
-    StatusDetails,
 )
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.meta import GroupVersionResource, ObjectList, ObjectMeta, ObjectName, Undecodable, replace
@@ -113,10 +110,6 @@ def test_unexpected_deletion_deletes_nothing_and_is_no_progress(event: Any) -> N
 
 
 LOST = ConnectionFailed("reset by peer")
-TOO_LARGE = ServerTimeout(
-    "Too large resource version: 11, current: 4",
-    details=StatusDetails(causes=(StatusCause(reason="ResourceVersionTooLarge"),)),
-)
 
 
 def made(uid: str, version: int | str, name: str = "a") -> ConfigMap:
@@ -259,16 +252,6 @@ def test_object_whose_transform_raises_is_no_evidence_of_another_server(fails_fi
     with following(source, lambda _: None, transform=transform):
         source.wait_for_requests(4)
     assert source.calls() == ["list 0", "watch 10", "watch 11", "watch 12"]
-
-
-def test_server_restored_during_one_lost_connection_is_listed_again() -> None:
-    clock, sink = FakeClock(auto=True), Sink()
-    lost = watch(added("a", 11), error=LOST)
-    source = Script(page(), lost, page(config_map("b", 4), version="4"), clock=clock, step=60.0)
-    source.confirms = TOO_LARGE
-    run(source, sink, clock=clock)
-    assert source.calls() == ["list 0", "watch 10", "list newest"]
-    assert sink.stored == {"b": "4"}
 
 
 @pytest.mark.parametrize("watches", [2, 5])

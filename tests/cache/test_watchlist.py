@@ -240,19 +240,6 @@ def test_failing_streams_are_closed_and_retried_with_backoff() -> None:
 
 
 @pytest.mark.feature("B-REF-06")
-def test_list_without_an_end_is_logged_every_ten_seconds(caplog: pytest.LogCaptureFixture) -> None:
-    clock, silent = FakeClock(), FakeWatch[ConfigMap]()
-    with following(Script(silent), lambda _: None, watch_list=True, clock=clock):
-        for sleeps in (1, 2):
-            clock.wait_for_sleeps(sleeps)
-            clock.step(10.0)
-        clock.wait_for_sleeps(3)
-    assert [r.msg.rpartition(" ")[2] for r in caplog.records if "required bookmark" in r.msg] == [
-        "10s", "20s",
-    ]  # fmt: skip
-
-
-@pytest.mark.feature("B-REF-06")
 @pytest.mark.behaviour("WL-15")
 def test_next_watch_after_the_list_starts_at_the_last_event() -> None:
     source = Script(watch(added("p1", 1), list_end(2), added("p3", 3)), watch(Bookmark("3")))

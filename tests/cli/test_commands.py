@@ -1,6 +1,7 @@
 """Subcommands of `clientgo`: their files, output and errors."""
 
 import io
+import json
 import shutil
 import subprocess
 import sys
@@ -62,7 +63,7 @@ def test_invalid_command_line_is_reported_in_one_line(
     assert error.count("\n") == 1
 
 
-@pytest.mark.feature("A-61")
+@pytest.mark.feature("A-61", "E-01", "C-40")
 @pytest.mark.feature("A-73")
 def test_init_writes_the_scaffold_and_lists_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     built = read_files(new_project(tmp_path / "p"))
@@ -70,6 +71,7 @@ def test_init_writes_the_scaffold_and_lists_each_file(tmp_path: Path, capsys: py
     folders = {Path(path).parts[1] for path in built if path.startswith("config/")}
     assert folders == {"crd", "default", "manager", "network-policy", "prometheus", "rbac", "samples"}
     assert {"PROJECT", "Makefile", "Dockerfile", ".gitignore", "main.py", ".github/workflows/test.yml"} <= built.keys()
+    json.loads(built[".devcontainer/devcontainer.json"])
     listed = {line.removeprefix("created  ") for line in capsys.readouterr().out.splitlines()[:-1]}
     assert listed == built.keys() - {".clientgo/scaffold.json"}
     for path, text in built.items():
@@ -269,30 +271,6 @@ def test_invalid_create_api_is_rejected_and_nothing_is_written(
     assert code in (1, 2)
     assert expected in capsys.readouterr().err
     assert read_files(project) == before
-
-
-@pytest.mark.feature("A-63")
-def test_create_webhook_enables_its_manifests(project: Path) -> None:
-    assert clientgo(project, "create", "webhook", *FOO, "--defaulting", "--programmatic-validation") == 0
-
-    built = read_files(project)
-    default = yaml.safe_load(built["config/default/kustomization.yaml"])
-    assert {"../webhook", "../certmanager"} <= set(default["resources"])
-    assert 'PATH = "/mutate-samplecontroller-c9g-io-v1alpha1-foo"' in built["webhooks/v1alpha1/foo_defaulter.py"]
-    assert 'PATH = "/validate-samplecontroller-c9g-io-v1alpha1-foo"' in built["webhooks/v1alpha1/foo_validator.py"]
-    assert "    add_webhooks(manager, flags)\n" in built["main.py"]
-
-
-def test_second_webhook_keeps_manual_changes_of_the_server(project: Path) -> None:
-    assert clientgo(project, "create", "webhook", *FOO, "--defaulting") == 0
-    server = project / "webhooks/server.py"
-    server.write_text(server.read_text() + "\n# mine\n")
-
-    assert clientgo(project, "create", "webhook", *FOO, "--programmatic-validation") == 0
-    text = server.read_text()
-    assert "FooDefaulter().setup_with_server(server)" in text
-    assert "FooValidator().setup_with_server(server)" in text
-    assert text.endswith("# mine\n")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import yaml
 
 from clientgo.cli.project import Project
 from clientgo.meta.yamlio import to_yaml
-from tests.cli.projects import FOO, clientgo, foo_project, lint, new_project, read_files, rejected, run
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, rejected, run
 from tests.codegen.generating import CREDENTIALS
 
 DEPLOYMENT = ("--group", "apps", "--version", "v1", "--kind", "Deployment")
@@ -177,36 +177,6 @@ def test_group_with_the_generated_modules_of_a_third_party_group_is_rejected(
     assert "credentials and credentials.example.net map to the same Python package" in rejected(
         project, capsys, "create", "api", *local
     )
-
-
-@pytest.mark.e2e
-@pytest.mark.timeout(180)
-@pytest.mark.parametrize("local", [True, False])
-def test_project_with_a_third_party_kind_passes_its_checks(
-    tmp_path: Path, variables: Mapping[str, str], local: bool
-) -> None:
-    project = (foo_project if local else new_project)(tmp_path / "p")
-    assert clientgo(project, "create", "api", *FROM_CRD) == 0
-    assert clientgo(project, "create", "webhook", *THEIRS, "--defaulting") == 0
-    (project / "tests/test_served.py").write_text(SERVED)
-
-    run(project, variables, "make", "manifests", "generate")
-    assert "passed" in run(project, variables, "make", "test")
-    lint(project, variables)
-    run(project, variables, "ruff", "format", "--no-cache", "--check")
-    rules = yaml.safe_load((project / "config/rbac/role.yaml").read_text())["rules"]
-    assert any(rule["resources"] == ["credentials"] and "watch" in rule["verbs"] for rule in rules)
-
-
-SERVED = """\
-from clientgo.manager import Manager
-
-from generated.types.credentials_v1 import Credential
-
-
-def test_definition_is_installed(manager: Manager) -> None:
-    assert list(manager.api_reader.list(Credential)) == []
-"""
 
 
 @pytest.mark.e2e

@@ -169,6 +169,7 @@ def test_example_matches_the_scaffold_except_edited_files(example: Example, tmp_
     assert {path for path in stored.keys() - fresh.keys() - roles if not path.startswith(GENERATED)} == example.added
 
 
+@pytest.mark.feature("A-64")
 @EXAMPLES
 def test_example_passes_its_own_checks(example: Example, tmp_path: Path, variables: Mapping[str, str]) -> None:
     project = copy_project(example, tmp_path, variables)

@@ -1,19 +1,15 @@
 """Path from an empty folder to a reconciled object in six commands, with checks of the scaffolded project."""
 
-import re
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-import yaml
 
 from clientgo.clock import SYSTEM_CLOCK
 from tests.cli.processes import free_port, in_background, wait_for
 from tests.cli.projects import FOO, run
 from tests.processes import using_mypy_cache
-
-INJECTED = ("cert-manager.io/inject-ca-from", "foo-system/foo-serving-cert")
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
@@ -113,81 +109,3 @@ def test_forgotten_permission_fails_the_tests_with_the_declaration_to_add(
     assert "config/rbac/role.yaml lacks permissions that were used" in str(failed.value)
     declaration = '@rbac(groups="samplecontroller.c9g.io", resources="foos", verbs=("list", "watch"))'
     assert f" {declaration}\n" in str(failed.value)
-
-
-@pytest.mark.feature("A-64")
-@pytest.mark.slow
-def test_second_run_of_the_generators_changes_nothing(foo: Path, variables: Mapping[str, str]) -> None:
-    for command in ("manifests", "generate"):
-        assert run(foo, variables, "python", "-m", "clientgo.cli", command, "--verify") == ""
-        assert run(foo, variables, "make", command) == ""
-
-
-@pytest.mark.feature("A-70")
-@pytest.mark.feature("A-71")
-@pytest.mark.feature("A-72")
-def test_deployed_objects_have_the_kubebuilder_names(foo: Path, variables: Mapping[str, str]) -> None:
-    run(foo, variables, "make", "build-installer", "IMG=registry.example.com/foo:1")
-
-    text = (foo / "dist/install.yaml").read_text()
-    for name in ("foo-system", "foo-controller-manager", "foo-manager-role", "foos.samplecontroller.c9g.io"):
-        assert f"  name: {name}\n" in text
-    assert "image: registry.example.com/foo:1\n" in text
-    assert "controller:latest" not in text
-
-
-@pytest.mark.feature("A-73")
-@pytest.mark.slow
-def test_scaffolded_roles_allow_the_manager_to_run(foo: Path, variables: Mapping[str, str]) -> None:
-    account = "system:serviceaccount:foo-system:foo-controller-manager"
-    kubectl = ("kubectl", "--kubeconfig", ".kubeconfig")
-    with in_background(foo, variables, "make", "cluster", sign="kubeconfig"):
-        run(foo, variables, "make", "deploy")
-        run(foo, variables, *kubectl, "apply", "-k", "config/samples")
-        token = run(foo, variables, *kubectl, "create", "token", "-n", "foo-system", "foo-controller-manager").strip()
-        run(foo, variables, *kubectl, "config", "set-credentials", "manager", f"--token={token}")
-        cluster = run(foo, variables, *kubectl, "config", "view", "-o", "jsonpath={.clusters[0].name}")
-        run(foo, variables, *kubectl, "config", "set-context", "manager", f"--cluster={cluster}", "--user=manager",
-            "--namespace=foo-system")  # fmt: skip
-        run(foo, variables, *kubectl, "config", "use-context", "manager")
-        assert account in run(foo, variables, *kubectl, "auth", "whoami")
-        flags = f"--leader-elect --health-probe-bind-address=127.0.0.1:{free_port()} --metrics-bind-address=:0"
-        with in_background(foo, variables, "make", "run", f"ARGS={flags}", sign="Starting workers") as log:
-            wait_for(log, 'foo="foo-sample"')
-
-    assert "forbidden" not in log.read_text().lower()
-
-
-@pytest.mark.feature("A-62")
-@pytest.mark.feature("A-63")
-@pytest.mark.feature("E-03")
-@pytest.mark.slow
-def test_kinds_versions_and_webhooks_can_be_added(foo: Path, variables: Mapping[str, str]) -> None:
-    clientgo = ("python", "-m", "clientgo.cli", "create")
-    pool = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Pool")
-    second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
-
-    run(foo, variables, *clientgo, "api", *pool, "--resource", "--controller", "--namespaced=false")
-    run(foo, variables, *clientgo, "api", *second, "--resource", "--controller=false")
-    run(foo, variables, *clientgo, "webhook", *pool, "--defaulting")
-    run(foo, variables, *clientgo, "webhook", *second, "--programmatic-validation")
-    run(foo, variables, *clientgo, "webhook", *second, "--conversion")
-    run(foo, variables, "make", "manifests", "generate")
-
-    run(foo, variables, "ruff", "check", "--no-cache")
-    run(foo, variables, "ruff", "format", "--no-cache", "--check")
-    assert re.search(r"= \d+ passed in", run(foo, variables, "python", "-m", "pytest"))
-    rendered = list(yaml.safe_load_all(run(foo, variables, "kubectl", "kustomize", "config/default")))
-    injected = [item["kind"] for item in rendered if INJECTED in item["metadata"].get("annotations", {}).items()]
-    hooks = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
-    assert sorted(injected) == ["CustomResourceDefinition", *hooks]
-    [converted] = [entry for entry in rendered if entry["metadata"]["name"] == "foos.samplecontroller.c9g.io"]
-    service = converted["spec"]["conversion"]["webhook"]["clientConfig"]["service"]
-    assert service == {"namespace": "foo-system", "name": "foo-webhook-service", "path": "/convert"}
-    assert [element["kind"] for element in rendered].count("CustomResourceDefinition") == 2
-    run(foo, variables, "kubectl", "kustomize", "config/samples")
-    # The commented-out manifests are valid, too.
-    default, patch = foo / "config/default/kustomization.yaml", "- path: cert_metrics_manager_patch.yaml"
-    before, _, after = default.read_text().partition(f"#{patch}\n")
-    default.write_text(f"{before}{patch}\n" + after.replace("#  target:", "  target:").replace("#    kind", "    kind"))
-    assert "secretName: metrics-server-cert\n" in run(foo, variables, "kubectl", "kustomize", "config/default")

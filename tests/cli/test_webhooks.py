@@ -1,7 +1,6 @@
 """Files and errors of `clientgo create webhook`, for every webhook type and order of calls."""
 
 import ast
-from collections.abc import Mapping
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, rejected, run
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, rejected
 
 HUB = (*FOO[:2], "--version", "v1", "--kind", "Foo")
 CONVERSION = "webhooks/v1/foo_conversion.py"
@@ -105,20 +104,6 @@ def registrations(project: Path) -> set[str]:
     register = server.body[-1]
     assert isinstance(register, ast.FunctionDef)
     return {ast.unparse(line) for line in register.body[1:]}
-
-
-@pytest.mark.e2e
-@pytest.mark.timeout(180)
-def test_api_server_reaches_the_webhooks_of_every_version(tmp_path: Path, variables: Mapping[str, str]) -> None:
-    project = two_versions(tmp_path / "foo")
-    for version in (FOO, HUB):
-        assert webhook(project, *version, "--defaulting", "--programmatic-validation") == 0
-    assert webhook(project, *HUB, "--conversion") == 0
-    run(project, variables, "make", "manifests", "generate")
-    # The tests create each version's sample, which the API server sends to both of its webhooks.
-    assert "26 passed" in run(project, variables, "make", "test")
-    run(project, variables, "ruff", "check", "--no-cache")
-    run(project, variables, "ruff", "format", "--no-cache", "--check")
 
 
 @pytest.mark.feature("A-63")

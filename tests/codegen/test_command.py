@@ -168,35 +168,6 @@ def test_clients_of_several_groups_versions_and_scopes_work(project: Path) -> No
     assert json.loads(result.stdout) == [26, 5, True, False, "home_v1beta1", False, False]
 
 
-@pytest.mark.feature("A-51", "D-51", "D-52", "D-53", "D-55", "A-20")
-def test_kind_with_two_versions_is_one_crd(project: Path) -> None:
-    generate(project, *MODULES)
-    versions = crd(project, "ajd.my.domain_homes.yaml")["versions"]
-    assert isinstance(versions, list)
-    assert [(v["name"], v["served"], v["storage"]) for v in versions] == [("v1", True, True), ("v1beta1", True, False)]
-    assert versions[0]["subresources"] == {
-        "status": {},
-        "scale": {"specReplicasPath": ".spec.blockSize", "statusReplicasPath": ".status.used"},
-    }
-    assert versions[0]["additionalPrinterColumns"] == [
-        {"name": "Cidr", "type": "string", "jsonPath": ".spec.cidr", "priority": 1},
-        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
-    ]
-
-
-@pytest.mark.feature("D-38", "D-50", "D-54", "A-34")
-def test_crd_has_the_names_and_scope_of_the_decorator(project: Path) -> None:
-    generate(project, *MODULES)
-    pools = crd(project, "tsi.tiduyun.com_ippools.yaml")
-    assert pools["scope"] == "Cluster"
-    assert pools["names"] == {
-        "kind": "IPPool", "listKind": "IPPoolList", "plural": "ippools", "singular": "ippool", "shortNames": ["ipp"],
-        "categories": ["all"],
-    }  # fmt: skip
-    ships = crd(project, "tsi.tiduyun.com_fleet-of-ships.yaml")
-    assert "subresources" not in ships["versions"][0]  # type: ignore[index]
-
-
 @pytest.mark.feature("D-56", "D-61")
 @pytest.mark.parametrize(
     ("options", "versions"), [("served=False", [("v1", True), ("v1beta1", False)]), ("crd=False", [("v1", True)])]

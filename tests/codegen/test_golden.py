@@ -37,7 +37,7 @@ LINES = {"workshop": 110}
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.feature("A-51", "D-51", "D-52", "D-53", "D-82")
+@pytest.mark.feature("A-51", "D-51", "D-52", "D-53", "D-82", "A-53", "D-91", "A-47", "D-54")
 def test_generated_files_match_the_golden_file(case: str, tmp_path: Path) -> None:
     modules, more = CASES[case]
     generate(tmp_path, *modules, more=more)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clientgo.codegen.model import Kind, group_names
 from clientgo.codegen.names import snake
-from clientgo.codegen.render.source import WIDTH, call, docstring, first_sentence, import_line, quoted
+from clientgo.codegen.render.source import WIDTH, call, first_sentence, import_line
 from clientgo.meta.classes.hints import camel
 from clientgo.meta.scheme import ApiType
 
@@ -64,12 +64,6 @@ def test_snake_splits_words_at_case_changes() -> None:
 )
 def test_first_sentence_ends_at_the_first_sentence_boundary(text: str, sentence: str) -> None:
     assert first_sentence(text) == sentence
-
-
-@given(st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1))
-def test_docstring_of_any_text_is_a_string_literal(text: str) -> None:
-    assert isinstance(ast.literal_eval(docstring(text)), str)
-    assert ast.literal_eval(quoted(text)) == text
 
 
 @given(st.lists(st.from_regex(r"x[a-z]{1,30}=1[0-9]{1,30}", fullmatch=True), max_size=8))

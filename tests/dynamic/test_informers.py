@@ -8,8 +8,6 @@ import pytest
 from clientgo.dynamic import (
     DynamicClientset,
     DynamicInformerFactory,
-    MetadataInformerFactory,
-    PartialObjectMetadata,
     Unstructured,
 )
 from clientgo.dynamic.codec import UnstructuredCodec
@@ -19,7 +17,6 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import (
     GroupVersionResource,
     ObjectMeta,
-    ObjectName,
     Undecodable,
     decode,
     encode,
@@ -183,20 +180,4 @@ def test_lister_of_any_resource_reads_its_cache() -> None:
     assert lister.in_namespace("ns").get("a").metadata.labels["app"] == "x"
     with pytest.raises(NotFound, match='configmaps "nope" not found'):
         lister.in_namespace("ns").get("nope")
-    factory.shutdown(timeout=10)
-
-
-@pytest.mark.feature("B-FAC-07")
-def test_metadata_informer_keeps_only_metadata() -> None:
-    _, dynamic = clients(config_map("a", much="data"))
-    factory = MetadataInformerFactory(dynamic)
-    informer, stop = factory.for_resource(CONFIG_MAPS), threading.Event()
-    lister = factory.lister_for(CONFIG_MAPS)
-    factory.start(stop)
-    assert factory.wait_for_cache_sync(stop, timeout=10)
-    stored = informer.indexer.get_by_key(ObjectName("ns", "a"))
-    assert isinstance(stored, PartialObjectMetadata)
-    assert stored.metadata.labels == {"app": "x"}
-    assert lister.list() == [stored]
-    assert b"much" not in encode(stored)
     factory.shutdown(timeout=10)

@@ -58,6 +58,7 @@ def test_metadata_watch_is_requested() -> None:
     assert transport.sent[0].header("Accept") == METADATA
 
 
+@pytest.mark.feature("B-FAC-07")
 @pytest.mark.integration
 def test_metadata_informer_receives_only_metadata() -> None:
     server = ApiServer(simulate=False)

@@ -35,7 +35,6 @@ FEATURES: dict[str, tuple[frozenset[EnvironmentKind], str]] = {
     "injected faults": (frozenset({_BUNDLED}), "real servers answer without delays and errors on request"),
     "simulated controllers": (frozenset({_BUNDLED}), "real controllers wait for nodes to run pods"),
     "a known port": (frozenset({_BUNDLED}), "the address of a real server is known only when it runs"),
-    "replaceable credentials": (frozenset({_BUNDLED}), "real servers keep their authority and static tokens"),
     "an audit log": (frozenset({_BUNDLED, _PLANE}), "an existing cluster's log is not readable for a test"),
     "a cluster of its own": (frozenset({_BUNDLED, _PLANE}), "an existing cluster keeps its CRDs and their objects"),
     "controllers": (frozenset({_BUNDLED, _EXISTING}), "kube-apiserver alone does not run the cluster's controllers"),

@@ -1,14 +1,17 @@
 """kubectl as a user runs it, and objects to apply."""
 
 import json
+import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import yaml
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 
 GROUP = "kubectl.example.com"
 CRD: dict[str, Any] = yaml.safe_load(f"""
@@ -78,6 +81,15 @@ class Kubectl:
     def read(self, *what: str) -> dict[str, Any]:
         obj: dict[str, Any] = json.loads(self.run("get", *what, "-o", "json"))
         return obj
+
+
+@contextmanager
+def simulated_cluster(home: Path) -> Iterator[Kubectl]:
+    """Kubectl for the default namespace of a server that simulates a cluster."""
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": str(home / "kubeconfig")}
+    environment = Environment(server=BundledServer(secure=True, kubeconfig=home / "kubeconfig", ready_seconds=0.1))
+    with environment:
+        yield Kubectl(environment, environ, "default")
 
 
 def gadget(name: str = "a", replicas: int = 1, **spec: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import yaml
 from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.meta.yamlio import to_yaml
 from clientgo.testing.eventually import eventually
+from tests.definitions import OPEN, custom_kind
 from tests.e2e.clusters import kubeconfig_of, namespace
 from tests.processes import Child
 
@@ -26,25 +27,8 @@ from tests.processes import Child
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:Unverified HTTPS request")]
 
 GROUP = "clients.example.com"
-CRD: dict[str, Any] = yaml.safe_load(f"""
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {{name: things.{GROUP}}}
-spec:
-  group: {GROUP}
-  scope: Namespaced
-  names: {{plural: things, singular: thing, kind: Thing, listKind: ThingList}}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {{type: object, properties: {{size: {{type: integer}}}}}}
-          status: {{type: object, x-kubernetes-preserve-unknown-fields: true}}
-""")
+FIELDS = {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}, "status": OPEN}
+CRD = custom_kind("Thing", GROUP, "v1", schema={"type": "object", "properties": FIELDS})
 OPERATOR = f"""
 import kopf
 

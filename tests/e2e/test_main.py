@@ -67,14 +67,6 @@ def test_server_that_never_answers_does_not_delay_the_stop(tmp_path: Path) -> No
 
 
 @pytest.mark.feature("A-28")
-def test_no_configuration_is_one_sentence(tmp_path: Path) -> None:
-    code, output = Program([], tmp_path).end()
-    assert code == 1
-    assert output.count("\n") == 1
-    assert "--embedded" in output
-
-
-@pytest.mark.feature("A-28")
 @pytest.mark.parametrize(
     ("text", "flags", "words"),
     [

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.kubernetes.informers.apps_v1 import DeploymentInformer
@@ -185,14 +184,3 @@ def test_manager_that_leads_says_so_in_a_lease_of_its_own_namespace_and_gives_it
         assert not kube.coordination_v1.leases(space).get("elected").spec.holder_identity
         messages = [event.message or "" for event in kube.core_v1.events(space).list().items]
         assert [message for message in messages if message.endswith("became leader")]
-
-
-def test_manager_stops_long_before_its_time_is_up() -> None:
-    with closing(ManagedCluster()) as cluster:
-        cluster.start()
-        cluster.create_foo("a")
-        cluster.reports("a", available=1)
-        began = SYSTEM_CLOCK.now()
-        cluster.group.stop()
-        cluster.group.join(10)
-        assert SYSTEM_CLOCK.now() - began < 5.0

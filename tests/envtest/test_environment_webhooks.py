@@ -19,6 +19,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import RESTClient
+from tests.definitions import custom_kind
 
 pytestmark = pytest.mark.integration
 
@@ -102,19 +103,8 @@ CONVERSION = {
 
 def definition(folder: Path, conversion: Object, **labels: str) -> Path:
     """Write a CRD file whose kind is converted in this way."""
-    version = {"served": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
-    crd = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "tests.example.com", "labels": labels},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"plural": "tests", "singular": "test", "kind": "Test", "listKind": "TestList"},
-            "versions": [{**version, "name": "v1", "storage": True}, {**version, "name": "v2", "storage": False}],
-            "conversion": conversion,
-        },
-    }
+    crd = custom_kind("Test", "example.com", "v1", "v2", schema={"type": "object"}, conversion=conversion)
+    crd["metadata"]["labels"] = labels
     file = folder / "crd.yaml"
     file.write_text(to_yaml(crd), encoding="utf-8")
     return file

@@ -44,12 +44,12 @@ class Row:
     bound: float
     since: str
     real: str
-    log: str
-    metric: str
-    burst: int
-    requests: float
-    megabytes: float
-    differs: str
+    log: str = ""
+    metric: str = ""
+    burst: int = 0
+    requests: float = 0.0
+    megabytes: float = 0.0
+    differs: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,9 +52,6 @@ def frozen_leader(folder: Path) -> Row:
         real="≤ 19.4 s: the lease's 15 s, and 2.2 times the retry period's 2 s",
         log='"leader election lost"',
         metric="leader_election_master_status",
-        burst=0,
-        requests=0.0,
-        megabytes=0.0,
         differs="client-go's leader that wakes may send the write it was at; here each write asks for the lease first",
     )
 

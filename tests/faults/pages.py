@@ -63,10 +63,5 @@ def expired_page() -> Row:
         bound=MACHINE,
         since="its beginning",
         real="",
-        log="",
         metric="rest_client_requests_total",
-        burst=0,
-        requests=0.0,
-        megabytes=0.0,
-        differs="",
     )

@@ -1,6 +1,5 @@
 """Attacks on clients: names that lead to other URLs, malicious servers."""
 
-import logging
 from contextlib import closing
 from urllib.parse import parse_qsl, unquote
 
@@ -8,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.errors import BadRequest, ClientGoError, ConnectionFailed, NotFound
+from clientgo.errors import BadRequest, ClientGoError, NotFound
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.meta.objects import GroupVersionResource
-from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config
 from clientgo.rest.request import Request, target_of
 from clientgo_apiserver.server import ApiServer
@@ -62,25 +60,6 @@ def test_no_value_of_a_parameter_becomes_another_one(value: str) -> None:
     query = {"labelSelector": value, "limit": "1"}
     target = target_of(Request(verb="list", resource=SECRETS, namespace="d", query=query))
     assert dict(parse_qsl(target.partition("?")[2], keep_blank_values=True)) == query
-
-
-def test_untrusted_certificate_is_rejected_unless_insecure(caplog: pytest.LogCaptureFixture) -> None:
-    def ask(config: Config) -> None:
-        with closing(Clientset(config)) as clientset:
-            clientset.core_v1.config_maps("default").list()
-
-    with ApiServer(tls=True) as server:
-        other = CertificateAuthority.create("other-ca").certificate.decode()
-        for config in (Config(server.url), Config(server.url, ca_data=other)):
-            with pytest.raises(ConnectionFailed, match="is not trusted"):
-                ask(config)
-        assert server.requests() == 0
-        assert server.ca is not None
-        ask(Config(server.url, ca_data=server.ca.decode()))
-        assert "not checked" not in caplog.text
-        with caplog.at_level(logging.WARNING):
-            ask(Config(server.url, insecure=True))
-        assert "the server's certificate is not verified" in caplog.text
 
 
 def test_too_large_object_is_rejected_with_a_one_line_error() -> None:

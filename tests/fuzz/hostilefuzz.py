@@ -22,9 +22,7 @@ from clientgo.errors import error_from_response
 from clientgo.meta.shallow_json import elements, members, names_alone
 from clientgo.meta.yamlio import MAX_DEPTH, MAX_VALUES, InvalidYAML, TooDeepYAML, TooLargeYAML, read_yaml
 from clientgo.rest.connections.http1 import IncompleteRead, ProtocolError, ReplyReader, TooLarge
-from clientgo.rest.request import RawEvent
 from clientgo.rest.retry import retry_for_response
-from clientgo.rest.watchstream import FrameSplitter, InvalidFrame
 from clientgo.serving.connection import Closed, Limits, ServingConnection
 from clientgo.serving.message import RejectedRequest
 from clientgo_apiserver.api.limits import MAX_DEPTH as SERVER_DEPTH
@@ -32,8 +30,22 @@ from clientgo_apiserver.http.decode import parse_yaml
 from clientgo_apiserver.http.nesting import json_error
 from tests.fuzz.engine import Bug, Target
 from tests.fuzz.grammar import Grammar, repeated
-from tests.fuzz.sentences import sentence
-from tests.fuzz.wirefuzz import FRAMES, HEADS, OBJECT, REPLIES, STATUS, cuts, receiver
+from tests.fuzz.sentences import check_text, sentence
+from tests.fuzz.wirefuzz import (
+    DEEP,
+    ENDLESS,
+    FRAMES,
+    HEAD_WORDS,
+    HEADS,
+    OBJECT,
+    REPLIES,
+    REPLY_WORDS,
+    STATUS,
+    WORDS,
+    cuts,
+    frames_of,
+    receiver,
+)
 from tests.serving.serving_client import now
 
 MOST_BODY = 4096
@@ -140,22 +152,30 @@ class _Sent(socket.socket):
         return io.BytesIO(self._whole)
 
 
-def http_bodies(data: bytes) -> str:
-    """Read a reply; its body is that of the standard library's reader, and within the limit."""
-    reader = ReplyReader(receiver(list(cuts(data))), MOST_BODY)
+def _reply(pieces: Sequence[bytes]) -> tuple[int, bool, bytes] | str:
+    reader = ReplyReader(receiver(pieces), MOST_BODY)
     try:
         head = reader.head("GET")
-        body = reader.body(head)
-    except IncompleteRead:
-        return "incomplete"
-    except (ProtocolError, TooLarge) as error:
-        return sentence(error, data, ProtocolError, TooLarge)
-    if len(body) > MOST_BODY:
-        raise Bug(f"{len(body)} bytes are above the limit")
-    expected = _standard_body(data, head.status)
+        return head.status, head.keep_alive, reader.body(head)
+    except (ProtocolError, IncompleteRead, TooLarge) as error:
+        # An IncompleteRead says nothing by itself: the transport makes the sentence.
+        return f"{type(error).__name__} {check_text(str(error) or 'closed', b'x' * 1000)}"
+
+
+def http_replies(data: bytes) -> str:
+    """Read a reply, however its bytes arrive; its body is that of another reader, and within the limit."""
+    once, reply = _reply([data]), _reply(list(cuts(data)))
+    if isinstance(reply, str):
+        return reply
+    if not isinstance(once, str) and once != reply:
+        raise Bug(f"{once!r} in one piece, {reply!r} in several")
+    status, keep_alive, body = reply
+    if not 200 <= status <= 999 or len(body) > MOST_BODY:
+        raise Bug(f"status {status} and {len(body)} bytes")
+    expected = _standard_body(data, status)
     if expected is not None and body != expected:
         raise Bug(f"{body[:100]!r}, and not {expected[:100]!r}")
-    return f"{head.status} {head.chunked} {expected is not None}"
+    return f"{status} {keep_alive} {expected is not None}"
 
 
 def _standard_body(data: bytes, status: int) -> bytes | None:
@@ -204,9 +224,16 @@ def _requests(pieces: Sequence[bytes]) -> list[str]:
                     request = now(connection.read_body(request))
                 if len(request.body) != request.content_length:
                     raise Bug(f"{len(request.body)} of {request.content_length} bytes")
+                if not request.path.startswith("/") or "\r" in repr(request.headers.values()):
+                    raise Bug(repr(request))
                 seen.append(f"{request.method} {request.path!r} {request.headers!r} {request.body!r}")
-        except (Closed, RejectedRequest) as error:
-            seen.append(HTTPStatus(error.status).name if isinstance(error, RejectedRequest) else "closed")
+        except Closed:
+            seen.append("closed")
+        except RejectedRequest as error:
+            if not 400 <= error.status < 600:
+                raise Bug(f"rejected with {error.status}") from error
+            check_text(str(error), b"".join(pieces))
+            seen.append(HTTPStatus(error.status).name)
     return seen
 
 
@@ -349,30 +376,26 @@ def _frame(rng: Random) -> bytes:
     return b'{"type":"%b","object":%b}' % (kind, obj) + rng.choice((b"\n", b"\n", b"\n", b"\r\n", b"\n\n", b" ", b""))
 
 
-def frame_lines(data: bytes) -> str:
-    """Split a stream into frames, one for each line with text, up to the first that is invalid."""
-    splitter, events = FrameSplitter(), list[RawEvent]()
-    try:
-        for piece in cuts(data):
-            events += splitter.feed(piece)
-        events += splitter.finish()
-    except InvalidFrame as error:
-        return sentence(error, data, InvalidFrame)[:20]
+def watch_frames(data: bytes) -> str:
+    """Split a stream into frames, however its bytes arrive: one for each line with text."""
+    (events, fine), (cut, cut_fine) = frames_of([data]), frames_of(list(cuts(data)))
+    if fine is not cut_fine or (fine and events != cut):
+        raise Bug(f"{len(events)} frames in one piece, {len(cut)} in several")
     lines = [line for line in data.split(b"\n") if line.strip()]
-    if len(lines) != len(events):
+    if fine and len(lines) != len(events):
         raise Bug(f"{len(events)} frames in {len(lines)} lines")
-    for line, event in zip(lines, events, strict=True):
+    for line, event in zip(lines, events, strict=fine):
         text = line.decode("utf-8", "replace")
         if line.count(b"{") < 500 and json.loads(text, parse_int=str)["type"] != event.type:
             raise Bug(f"{event.type!r} in {line[:100]!r}")
-    return f"{min(len(events), 3)} frames"
+    return f"{min(len(events), 3)} frames, {fine}"
 
 
 TARGETS = [
-    Target("http-bodies", http_bodies, REPLIES, grammar=REPLY, weight=4),
-    Target("served-requests", served_requests, [head + b"\r\n\r\n" for head in HEADS], grammar=REQUEST, weight=4),
+    Target("http-replies", http_replies, REPLIES, REPLY_WORDS, ENDLESS, grammar=REPLY, weight=6),
+    Target("served-requests", served_requests, HEADS, HEAD_WORDS, grammar=REQUEST, weight=5),
     Target("retry-after", retry_after, [b"5\n" + STATUS, b"-1\n{}"], grammar=RETRY, weight=1),
     Target("nested-json", nested_json, [OBJECT, b"[1]"], grammar=Grammar(start=_json), weight=3),
-    Target("frame-lines", frame_lines, FRAMES, grammar=Grammar(start=repeated(_frame)), weight=2),
+    Target("watch-frames", watch_frames, FRAMES, WORDS, DEEP, grammar=Grammar(start=repeated(_frame)), weight=4),
     Target("nested-yaml", nested_yaml, [b"a: 1", b"- [a]"], grammar=Grammar(start=_yaml), weight=2),
 ]

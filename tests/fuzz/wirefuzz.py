@@ -4,7 +4,6 @@ import itertools
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
-from typing import Any
 
 from clientgo.errors import ApiError, ClientGoError, api_error, decode_status, error_from_response
 from clientgo.kubernetes.types.apps_v1 import Deployment
@@ -13,10 +12,8 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta.codec import Undecodable, codec_for
 from clientgo.meta.listwatch import BadEvent, Bookmark, WatchEvent
 from clientgo.rest.body_log import readable
-from clientgo.rest.connections.http1 import IncompleteRead, ProtocolError, ReplyReader
 from clientgo.rest.request import RawEvent
 from clientgo.rest.watchstream import FrameSplitter, InvalidFrame, WatchStream
-from clientgo.serving.message import RejectedRequest, parse_head
 from clientgo.testing.transport import FakeStream
 from clientgo.typed.watch import DecodedWatch
 from controller.api.v1alpha1 import Foo
@@ -56,7 +53,7 @@ def cuts(data: bytes) -> Iterator[bytes]:
     return (data[a:b] for a, b in itertools.pairwise(places))
 
 
-def _frames(pieces: Sequence[bytes]) -> tuple[list[RawEvent], bool]:
+def frames_of(pieces: Sequence[bytes]) -> tuple[list[RawEvent], bool]:
     splitter, result = FrameSplitter(), list[RawEvent]()
     try:
         for piece in pieces:
@@ -65,14 +62,6 @@ def _frames(pieces: Sequence[bytes]) -> tuple[list[RawEvent], bool]:
     except InvalidFrame as error:
         check_text(str(error), b"x" * 1000)
         return result, False
-
-
-def watch_frames(data: bytes) -> str:
-    """Split a stream into frames; the result does not depend on how the bytes arrive."""
-    (full, fine), (cut, cut_fine) = _frames([data]), _frames(list(cuts(data)))
-    if fine is not cut_fine or (fine and full != cut):
-        raise Bug(f"{len(full)} frames in one piece, {len(cut)} in several")
-    return f"{len(cut)} frames, {fine}"
 
 
 def watch_events(data: bytes) -> str:
@@ -102,24 +91,6 @@ def receiver(pieces: Sequence[bytes]) -> Callable[[int], bytes]:
         return arguments
 
     return recv
-
-
-def _reply(pieces: Sequence[bytes]) -> Any:
-    reader = ReplyReader(receiver(pieces))
-    try:
-        head = reader.head("GET")
-        return head.status, head.keep_alive, reader.body(head)
-    except (ProtocolError, IncompleteRead) as error:
-        # An IncompleteRead says nothing by itself: the transport makes the sentence.
-        return type(error).__name__, check_text(str(error) or "closed", b"x" * 1000)
-
-
-def http_replies(data: bytes) -> str:
-    """Parse a response; the result does not depend on how the bytes arrive."""
-    full, cut = _reply([data]), _reply(list(cuts(data)))
-    if full != cut and isinstance(full[0], int) is isinstance(cut[0], int) is True:
-        raise Bug(f"{full!r} in one piece, {cut!r} in several")
-    return f"{cut[0]} {cut[1]}"
 
 
 def refusals(data: bytes) -> str:
@@ -170,19 +141,6 @@ def logged_bodies(data: bytes) -> str:
     return readable(path.decode("latin-1"), body)[:20]
 
 
-def served_heads(data: bytes) -> str:
-    """Parse a request to the metrics server, or reject it with an HTTP status."""
-    try:
-        request = parse_head(data)
-    except RejectedRequest as error:
-        if not 400 <= error.status < 600:
-            raise Bug(f"refused with {error.status}") from error
-        return sentence(error, data, RejectedRequest)
-    if request.content_length < 0 or "\r" in repr(request.headers.values()):
-        raise Bug(repr(request))
-    return request.method[:4]
-
-
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3;x=y\r\nabc\r\n0\r\nA: b\r\n\r\n"
 GZIPPED = zlib.compress(b"x" * 100, wbits=31)
 REPLIES = (
@@ -197,10 +155,11 @@ REPLY_WORDS = (
     b"Connection: close", b"Content-Encoding: gzip", b"0\r\n\r\n", b"ffffffffffffffff", b"7fffffff\r\n", b";", b": ",
 )  # fmt: skip
 HEADS = (
-    b"GET /metrics?a=b&c=%20 HTTP/1.1\r\nHost: x\r\nAccept: text/plain",
-    b"POST /x HTTP/1.1\r\nHost: y\r\nContent-Length: 3\r\nConnection: close\r\nAuthorization: Bearer x",
-    b"GET http://h/x HTTP/1.0\r\nConnection: keep-alive",
+    b"GET /metrics?a=b&c=%20 HTTP/1.1\r\nHost: x\r\nAccept: text/plain\r\n\r\n",
+    b"POST /x HTTP/1.1\r\nHost: y\r\nContent-Length: 3\r\nConnection: close\r\nAuthorization: Bearer x\r\n\r\nabc",
+    b"GET http://h/x HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
 )
+HEAD_WORDS = (b"\r\n", b"Host: ", b"Content-Length: 1", b"HTTP/1.1", b"%zz", b"?")
 
 # What once broke one of them: nesting beyond Python's stack, numbers beyond what Python reads.
 DEEP = [
@@ -213,14 +172,10 @@ ENDLESS = [
 ]
 
 TARGETS = [
-    Target("watch-frames", watch_frames, FRAMES, WORDS, DEEP, weight=3),
     Target("watch-events", watch_events, FRAMES, WORDS, DEEP, weight=2),
-    Target("http-replies", http_replies, REPLIES, REPLY_WORDS, ENDLESS, weight=4),
     Target("refusals", refusals, [b"\x01\x9a5\n" + STATUS, b"\x01\xf4\nnot JSON", b"\x01\xad-1\n{}"], WORDS, weight=3),
     Target("objects", objects, [OBJECT, FOO, b"{}", b"[]"], WORDS, weight=2),
     Target("lists", lists, [b'{"kind":"ConfigMapList","metadata":{"resourceVersion":"7"},"items":[' + OBJECT + b"]}"],
            WORDS),
     Target("logged-bodies", logged_bodies, [b"/api/v1/secrets\n" + OBJECT, b"/x\n" + STATUS, b"/token\nx"], WORDS),
-    Target("served-heads", served_heads, HEADS, (b"\r\n", b"Host: ", b"Content-Length: 1", b"HTTP/1.1", b"%zz", b"?"),
-           weight=3),
 ]  # fmt: skip

@@ -12,11 +12,6 @@ def test_burst_is_available_at_once_and_then_the_rate() -> None:
     assert [round(bucket.reserve(0.0), 6) for _ in range(6)] == [0, 0, 0, 0.1, 0.2, 0.3]
 
 
-def test_bucket_holds_at_most_its_burst() -> None:
-    bucket = TokenBucket(10.0, 2, now=0.0)
-    assert [bucket.try_take(1000.0) for _ in range(3)] == [True, True, False]
-
-
 @given(st.floats(0.1, 100), st.integers(1, 20), st.lists(st.floats(0, 2), min_size=1, max_size=40))
 def test_tokens_of_any_period_are_limited_by_burst_and_rate(qps: float, burst: int, gaps: list[float]) -> None:
     bucket, now, sent = TokenBucket(qps, burst, now=0.0), 0.0, []

@@ -7,7 +7,6 @@ import pytest
 from clientgo.errors import Conflict
 from clientgo.leaderelection import LeaseNotRenewed
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.kubernetes import FakeClientset
 from tests.leaderelection.election import CANCELLED, SECONDS, Bench, Gate, Updates, record_in, verbs
 
 EVENTS = ["Normal LeaderElection baz became leader", "Normal LeaderElection baz stopped leading"]
@@ -60,16 +59,6 @@ def test_leader_cancelled_during_a_get_stops_without_a_release() -> None:
     assert record_in(bench.clientset).holder_identity == "baz"
     assert bench.recorder.drain() == EVENTS
     assert bench.calls == ["began", "ended", "stopped"]
-
-
-@pytest.mark.behaviour("LE-18")
-def test_renewals_need_no_reading() -> None:
-    bench = Bench(release_on_cancel=False)
-    Updates(bench.clientset, "update", lambda number: bench.stop.set() if number == 2 else None)
-    with bench.running() as group:
-        bench.step_through_sleep(1, 1.0)
-        group.join(SECONDS)
-    assert verbs(bench.clientset) == ["get", "create", "update", "update"]
 
 
 @pytest.mark.behaviour("LE-19")
@@ -261,27 +250,6 @@ def test_leader_that_may_not_release_leaves_the_lease_to_expire(caplog: pytest.L
     assert caplog.records == []
 
 
-@pytest.mark.feature("B-LE-07", "C-51")
-def test_lease_is_released_only_after_the_work_has_ended() -> None:
-    gate, holders = Gate(), list[str]()
-
-    def work(stop: threading.Event) -> None:
-        assert stop.wait(SECONDS)
-        gate.pass_through()
-        holders.append(record_in(bench.clientset).holder_identity)
-
-    bench = Bench(on_started_leading=work, clock=FakeClock())
-    with bench.running() as group:
-        bench.clock.wait_for_sleeps(1)
-        bench.stop.set()
-        gate.wait_until_reached()
-        assert record_in(bench.clientset).holder_identity == "baz"
-        gate.open()
-        group.join(SECONDS)
-    assert holders == ["baz"]
-    assert record_in(bench.clientset).holder_identity == ""
-
-
 def test_elector_may_run_again() -> None:
     bench = Bench()
     for _ in range(2):
@@ -316,21 +284,6 @@ def test_leader_and_candidate_know_the_leader() -> None:
             assert [bench.elector.leader for bench in (first, second)] == ["first", "first"]
             assert [bench.elector.is_leader for bench in (first, second)] == [True, False]
     assert repr(second.elector) == "<LeaderElector foo/bar, led by first>"
-
-
-@pytest.mark.feature("A-14")
-def test_after_a_release_the_next_leads_at_its_next_try() -> None:
-    clientset = FakeClientset()
-    first, second = Bench(identity="first", clientset=clientset), Bench(identity="second", clientset=clientset)
-    with first.running() as leading:
-        assert first.led.wait(SECONDS)
-        with second.running():
-            second.clock.wait_for_sleeps(1)
-            first.stop.set()
-            leading.join(SECONDS)
-            second.clock.step(1.0)
-            assert second.led.wait(SECONDS)
-    assert record_in(clientset).leader_transitions == 1
 
 
 def test_health_of_a_process_that_outlives_its_lost_lease_fails_when_the_time_to_end_is_over() -> None:

@@ -1,12 +1,10 @@
 """Work of the elected leader among several replicas."""
 
-import logging
 import threading
 from typing import Any
 
 import pytest
 
-from clientgo.errors import ConnectionFailed
 from clientgo.leaderelection import Leadership, LeadershipLost, LeaseLock
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
@@ -72,20 +70,6 @@ def test_stopped_leader_finishes_its_work_before_it_releases_the_lease(
     assert replica.holder() == ""
 
 
-def test_lost_lease_ends_the_program_and_forbids_writes(clientset: FakeClientset, clock: FakeClock) -> None:
-    replica = Replica(clientset, "one", clock)
-    replica.finish.set()
-    with Group() as group:
-        group.start(replica.run, name="one")
-        assert replica.working.wait(SECONDS)
-        clock.wait_for_sleeps(1)
-        clientset.coordination_v1.leases("ns").patch("sample-controller", {"spec": {"holderIdentity": "two"}})
-        clock.step(2.0)
-        group.join(SECONDS)
-    assert replica.stop.is_set()
-    assert replica.notes == [("two", False), "leader election lost"]
-
-
 def test_shutdown_waits_for_work_after_a_lost_lease(
     clientset: FakeClientset, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -119,15 +103,3 @@ def test_standby_ends_at_once_and_leaves_the_lease_alone(clientset: FakeClientse
             two.stop.set()
             second.join(SECONDS)
         assert (two.notes, one_source.holder()) == ([], "one")
-
-
-def test_failed_work_releases_the_lease_and_is_raised(
-    clientset: FakeClientset, clock: FakeClock, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fails(_: threading.Event) -> None:
-        raise ConnectionFailed("broken")
-
-    replica = Replica(clientset, "one", clock)
-    with caplog.at_level(logging.CRITICAL), pytest.raises(ConnectionFailed, match="broken"):
-        replica.leadership.run(fails, replica.stop)
-    assert replica.holder() == ""

@@ -10,7 +10,6 @@ import json
 import logging
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ from clientgo.cache import SharedInformer
 from clientgo.errors import ClientGoError
 from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
-from clientgo.log.credentials import _SECRETS
 from clientgo.meta import ObjectMeta
 from clientgo.meta.yamlio import to_yaml
 from clientgo.record import EventBroadcaster
@@ -53,17 +51,9 @@ BASIC = base64.b64encode(f"admin:{CANARY}".encode()).decode()
 
 
 @pytest.fixture(params=log.FORMATS)
-def output(request: pytest.FixtureRequest) -> Iterator[Output]:
-    root, urllib3 = logging.getLogger(), logging.getLogger("urllib3")
-    handlers, level, registered, forms = root.handlers[:], root.level, dict(_SECRETS._forms), _SECRETS.forms
+def output(registering: None, request: pytest.FixtureRequest) -> Output:
     log.setup(level="debug", style=request.param, stream=(stream := Output()))
-    yield stream
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    urllib3.setLevel(logging.NOTSET)
-    _SECRETS._forms.clear()
-    _SECRETS._forms.update(registered)
-    _SECRETS.forms = forms
+    return stream
 
 
 def kubeconfig(folder: Path, **user: str) -> Config:

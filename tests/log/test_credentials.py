@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,25 +21,6 @@ ENCODED = base64.b64encode(f"admin:{CANARY}".encode()).decode()
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
 PEM = f"-----BEGIN EC PRIVATE KEY-----\n{ENCODED}\n-----END EC PRIVATE KEY-----"
 SECRET_JSON = json.dumps({"kind": "Secret", "data": {"k": ENCODED}, "stringData": {"any": CANARY}})
-
-
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-
-
-@pytest.fixture
-def registering() -> Iterator[None]:
-    """Restore the registered secrets after the test."""
-    registered, forms = dict(_SECRETS._forms), _SECRETS.forms
-    yield
-    _SECRETS._forms.clear()
-    _SECRETS._forms.update(registered)
-    _SECRETS.forms = forms
 
 
 @pytest.mark.parametrize(

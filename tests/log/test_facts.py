@@ -2,7 +2,6 @@
 
 import io
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,15 +18,6 @@ FOO = {"kind": "Foo", "namespace": "default", "name": "x", "reconcile_id": "1a32
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 def line(message: str = "synced", *, level: str = "INFO", style: str = "human", **extra: Any) -> str:

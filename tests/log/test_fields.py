@@ -18,13 +18,9 @@ to = logging.getLogger("clientgo.fields")
 
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
-    root, below = logging.getLogger(), logging.getLogger("clientgo.fields.deeper")
-    handlers, level = root.handlers[:], root.level
     log.setup(stream=(stream := io.StringIO()), style="json")
     yield stream
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    below.setLevel(logging.NOTSET)
+    logging.getLogger("clientgo.fields.deeper").setLevel(logging.NOTSET)
 
 
 def entries(stream: io.StringIO) -> list[dict[str, Any]]:

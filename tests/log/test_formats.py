@@ -28,16 +28,6 @@ HUMAN = re.compile(r"\d{2}:\d{2}:\d{2}\.\d{3} (?P<level>[A-Z]{4,5}) +(?P<rest>.*
 """Line for people without colors."""
 
 
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    root, urllib3 = logging.getLogger(), logging.getLogger("urllib3")
-    handlers, level, urllib3_level = root.handlers[:], root.level, urllib3.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    urllib3.setLevel(urllib3_level)
-
-
 def logger(**options: Any) -> tuple[logging.Logger, io.StringIO]:
     stream = io.StringIO()
     logging.getLogger().handlers.clear()  # pytest's, which raises for lines that cannot be formatted

@@ -68,19 +68,6 @@ def test_only_namespaces_with_the_labels_are_cached() -> None:
             manager.client.find(Foo, ObjectName("b1", "x"))
 
 
-def test_namespaces_are_followed_as_they_get_and_lose_the_labels() -> None:
-    with caching(*START) as (manager, other):
-        assert names(manager) == {"a1/x", "a2/x"}
-        label(other, "b1", "a")
-        eventually(lambda: names(manager) == {"a1/x", "a2/x", "b1/x"})
-        label(other, "a1", None)
-        eventually(lambda: names(manager) == {"a2/x", "b1/x"})
-        label(other, "a1", "a")
-        eventually(lambda: names(manager) == {"a1/x", "a2/x", "b1/x"})
-        other.create(new_foo("y", "a1"))
-        eventually(lambda: "a1/y" in names(manager))
-
-
 def test_new_namespace_is_cached_and_a_deleted_one_is_not() -> None:
     with caching(*START) as (manager, other):
         assert names(manager) == {"a1/x", "a2/x"}

@@ -114,6 +114,7 @@ WRITES: dict[str, Callable[[Client, Foo], Foo]] = {
 }
 
 
+@pytest.mark.feature("C-39")
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES.keys())
 def test_response_of_a_write_is_read(deaf: Deaf, write: Callable[[Client, Foo], Foo]) -> None:
     before = deaf.client.get(Foo, A)

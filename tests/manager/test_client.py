@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from clientgo.cache import drop_managed_fields
 from clientgo.dynamic.unstructured import unstructured_type
 from clientgo.errors import BadRequest, Conflict, NotFound
 from clientgo.kubernetes.clientset import Clientset
@@ -19,7 +18,6 @@ from clientgo.rest.client import RESTClient
 from clientgo.testing.client import FakeClient
 from clientgo.testing.fake import FakeRequester
 from clientgo.testing.kubernetes import FakeClientset
-from clientgo.testing.watchsource import FakeWatcher
 from controller.api.v1alpha1 import Foo, FooStatus
 from generated.applyconfigurations.samplecontroller_v1alpha1 import FooApplyConfiguration, FooStatusApplyConfiguration
 from tests.manager.managed import declared_foo, fake, manager_of, new_foo, running
@@ -33,12 +31,6 @@ pytestmark = pytest.mark.feature("B-CR-04")
 @pytest.fixture
 def requester() -> FakeRequester:
     return fake(new_foo("a"), new_foo("b"), new_foo("c", namespace="other"))
-
-
-@pytest.fixture
-def silence(requester: FakeRequester) -> None:
-    """Let nothing be heard after the first list. Before the manager, which watches at once."""
-    requester.prepend_watch_reactor("foos", lambda _: (True, FakeWatcher()))
 
 
 @pytest.fixture
@@ -177,19 +169,6 @@ def test_objects_are_listed_by_namespace_labels_and_indexed_fields(manager: Mana
     assert names(client.list(Foo, fields={**two, "metadata.uid": "uid-a"})) == ["a"]
     with pytest.raises(KeyError, match=r"spec\.replicas"):
         client.list(Foo, fields={"spec.replicas": "1"})
-
-
-@pytest.mark.feature("C-39")
-@pytest.mark.usefixtures("silence")
-def test_client_reads_its_own_writes(manager: Manager) -> None:
-    client = manager.client
-    informer = manager.cache.informer(Foo)
-    updated = client.update_status(replace(client.get(Foo, A), status=FooStatus(3)))
-    created = client.create(new_foo("d", namespace="new"))
-    assert client.get(Foo, A) == updated
-    assert names(client.list(Foo)) == ["a", "b", "c", "d"]
-    assert client.list(Foo, namespace="new") == [drop_managed_fields(created)]
-    assert informer.indexer.get_by_key(A) != updated
 
 
 @pytest.mark.feature("C-35")

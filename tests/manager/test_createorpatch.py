@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from clientgo.errors import Conflict, Invalid
 from clientgo.kubernetes.types.apps_v1 import DeploymentStatus
@@ -15,7 +13,6 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import DirectClient, Manager, OperationResult, create_or_patch, create_or_update
 from clientgo.meta import EMPTY_MAP, ObjectMeta, Scheme, api_of, api_type, object_name, replace
 from clientgo.meta.jsonvalues import same
-from clientgo.meta.patches import mergepatch
 from clientgo.testing.client import FakeClient
 from clientgo.testing.fake import FakeRequester
 from controller.api.v1alpha1 import Foo, FooStatus
@@ -162,36 +159,6 @@ def test_update_excludes_a_status_subresource(manager: Manager, requester: FakeR
 def test_change_of_the_name_is_rejected(manager: Manager) -> None:
     with pytest.raises(ValueError, match="ns/a was changed into ns/b: the name of an object cannot change"):
         create_or_patch(manager.client, FOO, lambda _: new_foo("b"))
-
-
-JSON = st.recursive(
-    st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2),
-    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
-    max_leaves=10,
-)
-OBJECTS = st.dictionaries(st.sampled_from("abc"), JSON, max_size=3)
-
-
-def patched(target: object, patch: object) -> object:
-    """Apply a merge patch (RFC 7386, section 2)."""
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(target) if isinstance(target, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            result.pop(key, None)
-        else:
-            result[key] = patched(result.get(key), value)
-    return result
-
-
-@given(OBJECTS, OBJECTS)
-def test_merge_patch_makes_one_of_the_other_and_is_empty_only_between_equals(
-    before: dict[str, object], after: dict[str, object]
-) -> None:
-    patch = mergepatch.create(before, after)
-    assert patched(before, patch) == after
-    assert (patch == {}) == (before == after)
 
 
 @pytest.mark.parametrize("write", [create_or_patch, create_or_update])

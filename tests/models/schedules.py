@@ -13,6 +13,8 @@ from itertools import groupby
 from random import Random
 from typing import Protocol
 
+import pytest
+
 from clientgo.stop.lifecycle import Group
 
 CLOCK = "time"
@@ -310,6 +312,17 @@ def replay(program: Program, schedule: str) -> None:
         name, _, times = turn.partition("*")
         names += [name] * int(times or 1)
     execute(program, Steady(names))
+
+
+def found_again(wrong: Program) -> Failed:
+    """Search a program for its mistake, which its schedule must show again; return the failure."""
+    with pytest.raises(Failed) as error:
+        search(wrong, 150, 300)
+    with pytest.raises(Failed) as again:
+        replay(wrong, str(error.value).rpartition("schedule: ")[2])
+    assert again.value.schedule == error.value.schedule
+    assert again.value.what[:60] == error.value.what[:60]
+    return error.value
 
 
 def written(schedule: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from clientgo.meta import ObjectMeta, ObjectName, replace
 from clientgo.meta.listwatch import ChangeType
 from tests.models.copies import Copies, Edit
 from tests.models.locks import Clock, Event
-from tests.models.schedules import Failed, Program, Scheduler, exhaust, explore, replay, search
+from tests.models.schedules import Program, Scheduler, exhaust, explore, found_again
 
 MODULES = [
     "clientgo.stop.stopping", "clientgo.stop.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
@@ -319,9 +319,4 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
     program, module, edit = MUTANTS[name]
-    wrong = program(Copies(MODULES, {module: edit}))
-    with pytest.raises(Failed) as error:
-        search(wrong, 150, 300)
-    with pytest.raises(Failed) as again:
-        replay(wrong, str(error.value).rpartition("schedule: ")[2])
-    assert again.value.schedule == error.value.schedule
+    found_again(program(Copies(MODULES, {module: edit})))

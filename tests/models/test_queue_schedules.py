@@ -8,7 +8,7 @@ import pytest
 
 from tests.models.copies import Copies, Edit
 from tests.models.locks import Clock
-from tests.models.schedules import Failed, Program, Scheduler, execute, exhaust, explore, replay, search
+from tests.models.schedules import Program, Scheduler, execute, exhaust, explore, found_again
 
 QUEUE = ["clientgo.workqueue.fairlock", "clientgo.workqueue.queue", "clientgo.workqueue.priorityqueue"]
 
@@ -325,16 +325,9 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
 @pytest.mark.parametrize("name", MUTANTS)
 def test_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
     program, module, edit = MUTANTS[name]
-    wrong = program(Copies(QUEUE, {"fairlock": NO_ATTEMPTS, module: edit}))
-    with pytest.raises(Failed) as error:
-        search(wrong, 150, 300)
-    schedule = str(error.value).rpartition("schedule: ")[2]
-    with pytest.raises(Failed) as again:
-        replay(wrong, schedule)
-    assert again.value.schedule == error.value.schedule
-    assert again.value.what[:60] == error.value.what[:60]
+    failure = found_again(program(Copies(QUEUE, {"fairlock": NO_ATTEMPTS, module: edit})))
     # The schedule that breaks the one is just another for the other, as far as both go the same way.
-    execute(program(RIGHT), _Leading(error.value.schedule))
+    execute(program(RIGHT), _Leading(failure.schedule))
 
 
 class _Leading:

@@ -153,23 +153,6 @@ def test_events_are_created_counted_and_logged() -> None:
     assert len(lines) == len(ROWS)
 
 
-@pytest.mark.feature("B-REC-01")
-@pytest.mark.behaviour("REC-04")
-def test_structured_log_has_its_keys_in_order(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "clientgo.record")
-    with EventBroadcaster() as broadcaster:
-        broadcaster.start_logging()
-        broadcaster.new_recorder(component="c").event(REF_A, "Normal", "Started", "hello")
-    (record,) = caplog.records
-    keys = {"object", "fieldPath", "kind", "apiVersion", "type", "reason", "note"}
-    extras = [(key, value) for key, value in vars(record).items() if key in keys]
-    assert record.msg == "Event occurred"
-    assert extras == [
-        ("object", "baz/foo"), ("fieldPath", "spec.containers[2]"), ("kind", "Pod"), ("apiVersion", "v1"),
-        ("type", "Normal"), ("reason", "Started"), ("note", "hello"),
-    ]  # fmt: skip
-
-
 class FlakySink(RecordingSink):
     """Sink that fails the first four creates of each message."""
 
@@ -308,17 +291,6 @@ def test_watcher_that_raises_receives_the_next_event(error: BaseException, caplo
         recorder.event(POD, "Normal", "R", "2")
     assert seen == ["1", "2"]
     assert [record.msg for record in caplog.records] == ["event handler failed"] * 2
-
-
-def test_shutdown_sends_queued_events() -> None:
-    sink = RecordingSink()
-    broadcaster = EventBroadcaster()
-    broadcaster.start_recording_to_sink(sink)
-    recorder = broadcaster.new_recorder(component="c")
-    for number in range(20):
-        recorder.event(POD, "Normal", f"Reason{number}", "m")
-    broadcaster.shutdown()
-    assert sink.calls.qsize() == 20
 
 
 def test_shutdown_tries_each_event_once_when_the_server_is_down() -> None:

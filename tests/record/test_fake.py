@@ -11,7 +11,7 @@ from clientgo.stop.lifecycle import Group
 POD = Pod(metadata=ObjectMeta(name="p"))
 
 
-@pytest.mark.feature("B-REC-10", "B-REC-12")
+@pytest.mark.feature("B-REC-10", "B-REC-12", "B-EV-04", "C-07")
 @pytest.mark.behaviour("REC-15")
 def test_events_are_stored_as_strings() -> None:
     fake = FakeRecorder(3)

@@ -8,16 +8,14 @@ import pytest
 
 from clientgo.errors import AlreadyExists, InternalError, NotFound
 from clientgo.kubernetes.types.core_v1 import Event, EventSeries, ObjectReference, Pod
-from clientgo.meta import ObjectMeta, Scheme, from_dict, replace
-from clientgo.record import EventBroadcaster, sink_for
+from clientgo.meta import ObjectMeta, from_dict, replace
+from clientgo.record import EventBroadcaster
 from clientgo.record.correlator import EventCorrelator
 from clientgo.record.events import micro_time, nanoseconds
 from clientgo.record.sender import EventSender
 from clientgo.record.series import SeriesCache, series_key
-from clientgo.record.sinks import CoreEventClient
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.fake import FakeRequester
 
 SECONDS = 10.0
 POD = Pod(metadata=ObjectMeta(name="foo", namespace="baz", uid="bar"))
@@ -121,20 +119,6 @@ def test_instance_of_a_long_host_name_is_shortened() -> None:
         event = sink.calls.get(timeout=SECONDS)[1]
     assert event.reporting_component == "example.com/foos"
     assert len(event.reporting_instance or "") == 128
-
-
-@pytest.mark.behaviour("EV-02")
-def test_two_equal_events_are_stored_as_one_event_with_a_series() -> None:
-    fake = FakeRequester(scheme=Scheme(Event))
-    with EventBroadcaster() as broadcaster:
-        broadcaster.start_recording_to_sink(sink_for(fake))
-        recorder = broadcaster.new_recorder(component="eventTest")
-        recorder.event(POD, "Normal", "Started", "note", action="starting")
-        recorder.event(POD, "Normal", "Started", "note", action="starting")
-    assert [action.verb for action in fake.actions] == ["create", "patch"]
-    (stored,) = CoreEventClient(fake, "baz").list().items
-    assert stored.series is not None
-    assert stored.series.count == 2
 
 
 @pytest.mark.behaviour("EV-03")
@@ -292,12 +276,3 @@ def test_series_are_finished_every_6_minutes_and_refreshed_every_30() -> None:
         clock.step(360.0)
         clock.wait_for_waiters(1)
         assert ([call for call, _ in sink.all_calls()], len(cache)) == (["patch"], 0)
-
-
-def test_unknown_types_are_logged_and_dropped(caplog: pytest.LogCaptureFixture) -> None:
-    seen: list[Event] = []
-    with EventBroadcaster() as broadcaster:
-        broadcaster.start_event_watcher(seen.append)
-        broadcaster.new_recorder(component="c").event(POD, "Nonsense", "R", "n", action="a")
-    assert seen == []
-    assert [record.msg for record in caplog.records] == ["event of an unsupported type dropped"]

@@ -4,7 +4,7 @@ import pytest
 
 from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference, Pod
 from clientgo.meta import ObjectMeta, Scheme
-from clientgo.record import EventBroadcaster, FakeRecorder, sink_for
+from clientgo.record import EventBroadcaster, sink_for
 from clientgo.record.sinks import CoreEventClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
@@ -13,6 +13,7 @@ POD = Pod(metadata=ObjectMeta(name="foo", namespace="baz", uid="bar"))
 NODE = ObjectReference(kind="Node", api_version="v1", name="n")
 
 
+@pytest.mark.behaviour("EV-02")
 @pytest.mark.feature("B-EV-01", "B-EV-04")
 def test_series_are_stored_as_core_events_with_action_and_related_object() -> None:
     requester = FakeRequester(scheme=Scheme(Event), clock=FakeClock())
@@ -26,14 +27,6 @@ def test_series_are_stored_as_core_events_with_action_and_related_object() -> No
     assert (stored.message, stored.action, stored.related) == ("4 replicas", "Scaling", NODE)
     assert (stored.reporting_component, stored.reporting_instance) == ("sample-controller", "sample-controller-h")
     assert (stored.count, stored.source, stored.series and stored.series.count) == (None, EventSource(), 2)
-
-
-@pytest.mark.feature("B-EV-04", "C-07")
-def test_fake_recorder_drops_action_and_related_object() -> None:
-    fake = FakeRecorder(10)
-    fake.eventf(POD, "Normal", "Scaled", "%d replicas", 3, action="Scaling", related=NODE)
-    fake.event(POD, "Warning", "Failed", "100% failed", action="Scaling", annotations={"a": "b"})
-    assert fake.drain() == ["Normal Scaled 3 replicas", "Warning Failed 100% failed map[a:b]"]
 
 
 @pytest.mark.feature("B-EV-01", "C-07")

@@ -71,7 +71,7 @@ def test_busy_server_is_retried_without_retry_lagging() -> None:
 def test_default_limit_is_ten_retries() -> None:
     transport = FakeTransport(*[refusal(503, retry_after=1)] * 20)
     with pytest.raises(ApiError):
-        client(transport).do(LIST)
+        RESTClient(HOST, transport=transport, clock=FakeClock(auto=True)).do(LIST)
     assert len(transport.sent) == 11
 
 

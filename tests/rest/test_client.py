@@ -162,14 +162,6 @@ def test_request_may_have_its_own_timeout() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["..", ".", "a/b", "a%2fb"])
-def test_name_with_path_characters_is_rejected(name: str) -> None:
-    transport = FakeTransport()
-    with pytest.raises(BadRequest, match="invalid resource name"):
-        client(transport).do(Request(verb="delete", resource=PODS, namespace="ns", name=name))
-    assert transport.sent == []
-
-
 @pytest.mark.parametrize("verb", ["get", "update", "patch", "apply", "delete"])
 def test_empty_name_is_rejected(verb: str) -> None:
     with pytest.raises(BadRequest, match="may not be empty"):

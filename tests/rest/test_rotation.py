@@ -67,7 +67,9 @@ def test_rotated_token_is_used_within_a_minute_or_after_a_401(server: ApiServer,
 
 
 @pytest.mark.feature("B-REST-08")
-def test_rotated_client_certificate_is_used_within_a_minute(server: ApiServer, tmp_path: Path) -> None:
+def test_rotated_client_certificate_is_used_within_a_minute_and_by_each_new_connection(
+    server: ApiServer, tmp_path: Path
+) -> None:
     certificate, key, clock = tmp_path / "tls.crt", tmp_path / "tls.key", FakeClock()
 
     def rotate(name: str) -> None:
@@ -81,9 +83,16 @@ def test_rotated_client_certificate_is_used_within_a_minute(server: ApiServer, t
     client = RESTClient(config, clock=clock)
     assert name_of(client) == "carol"
     rotate("dave")
+    clock.step(REREAD_SECONDS - 1)
     assert name_of(client) == "carol"
-    clock.step(REREAD_SECONDS)
+    clock.step(1)
     assert name_of(client) == "dave"
+    key.write_bytes(b"half written")
+    server.faults.disconnect()
+    assert name_of(client) == "dave"
+    rotate("erin")
+    server.faults.disconnect()
+    assert name_of(client) == "erin"
     client.close()
 
 

@@ -81,13 +81,6 @@ def test_allowed_access_is_cached_for_a_minute(case: Case) -> None:
     assert len(case.cluster.asked) == 4
 
 
-def test_revoked_access_ends_within_a_minute(case: Case) -> None:
-    assert case.status() == 200
-    case.cluster.rights.clear()
-    case.clock.step(60)
-    assert case.status() == 403
-
-
 def test_denial_is_cached_for_a_shorter_time(case: Case) -> None:
     assert [case.status("made-up") for _ in range(3)] == [401] * 3
     assert case.cluster.asked == ["token"]

@@ -377,14 +377,6 @@ def test_client_that_does_not_take_its_response_does_not_delay_the_stop(begins: 
         group.join(10)
 
 
-def test_group_stop_stops_the_server() -> None:
-    with Group().ending_within(20) as group:
-        server = Server("127.0.0.1:0", ROUTES)
-        server.start(group)
-        assert ask(server, "/hello").status == 200
-    assert group.alive() == []
-
-
 def test_stopped_server_can_be_started_again() -> None:
     server = Server("127.0.0.1:0", ROUTES)
     with Group().ending_within(20) as group:

@@ -10,7 +10,6 @@ import pytest
 from clientgo.errors import ConnectionFailed, NotFound
 from clientgo.kubernetes.clients.core_v1 import PodClient
 from clientgo.streams import CommandFailed, CopyFailed
-from clientgo.streams.channels import V4
 from tests.streams.peers import FakeDuplex, SocketTransport, closing, frame, no_thread_left, pods, pods_of, status
 from tests.streams.simulated import running_pod
 
@@ -80,13 +79,6 @@ def test_source_above_the_folder_of_the_container_is_invalid(tmp_path: Path) -> 
 def test_copy_that_takes_too_long_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConnectionFailed, match="web: the copy did not end within 5 s"):
         pods(FakeDuplex(COPY[:3000], silent=True)).copy_from("web", "/srv/a", tmp_path / "b", timeout=5)
-
-
-def test_older_server_cannot_take_a_copy(tmp_path: Path) -> None:
-    (tmp_path / "a").touch()
-    client = pods(FakeDuplex(status(1), closing()), FakeDuplex(), protocol=V4)
-    with pytest.raises(ConnectionFailed, match=r"Use Kubernetes 1\.30 or later"):
-        client.copy_to("web", tmp_path / "a", "/srv/a")
 
 
 def test_missing_local_file_is_an_error_before_anything_is_sent(tmp_path: Path) -> None:

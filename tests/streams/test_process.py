@@ -276,17 +276,6 @@ def test_lost_lease_ends_a_command_that_is_fed() -> None:
     assert messages == [bytes((STDIN,)) + b"a"]
 
 
-def test_stop_ends_a_command() -> None:
-    stop, duplex = threading.Event(), FakeDuplex(silent=True)
-    client = RESTClient(Config("http://api"), transport=SocketTransport(duplex), clock=FakeClock(), stop=stop)
-    with CoreV1(client).pods("ns").exec("web", COMMAND) as process:
-        stop.set()
-        assert duplex.closed.wait(5)
-        with pytest.raises(ConnectionFailed, match="stopping") as stopped:
-            process.read()
-    assert stopped.value.stopping
-
-
 def test_command_is_sent_once_more_with_a_new_token_after_401(tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("old")

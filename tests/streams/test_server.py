@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.errors import ConnectionFailed, NotFound
+from clientgo.errors import ConnectionFailed
 from clientgo.kubernetes.clients.core_v1 import CoreV1, PodClient
 from clientgo.manager.client import DirectClient
 from clientgo.rest.client import RESTClient
@@ -79,25 +79,6 @@ def test_stop_ends_a_command_within_a_second(requester: RESTClient) -> None:
         with pytest.raises(ConnectionFailed, match="stopping"):
             process.read()
         assert SYSTEM_CLOCK.now() - began < 3  # of a loaded machine
-
-
-def test_lost_connection_is_an_error(pods: PodClient) -> None:
-    with pods.exec("web", ["lose"]) as process:
-        assert process.read() == OutputPiece("stdout", b"half")
-        with pytest.raises(ConnectionFailed, match=r"exec was lost|closed the connection") as lost:
-            process.read()
-    assert lost.value.broken
-    assert process.exit_code is None
-
-
-def test_command_that_is_too_slow_is_an_error(pods: PodClient) -> None:
-    with pytest.raises(ConnectionFailed, match=r"web did not end within 0\.1 s"):
-        pods.run("web", ["slow"], timeout=0.1)
-
-
-def test_pod_that_does_not_exist_is_an_error(pods: PodClient) -> None:
-    with pytest.raises(NotFound, match='pods "none" not found'):
-        pods.run("none", ["ls"])
 
 
 def test_hundred_commands_run_at_once(pods: PodClient) -> None:

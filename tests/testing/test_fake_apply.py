@@ -13,12 +13,6 @@ from clientgo.testing.client import FakeClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 from clientgo.typed.client import TypedClient
-from generated.applyconfigurations.samplecontroller_v1alpha1 import (
-    FooApplyConfiguration,
-    FooSpecApplyConfiguration,
-    FooStatusApplyConfiguration,
-)
-from generated.clientset.fake import FakeClientset
 
 
 class ConfigMaps(TypedClient[ConfigMap]):
@@ -65,24 +59,6 @@ def test_kinds_the_fake_has_never_heard_of_can_be_applied_and_updated() -> None:
     assert fake.tracker.get(gvr, "ns", "g")["spec"] == {"x": 2}
     with pytest.raises(Conflict, match=r'conflict with "n" using shop\.example\.com/v1'):
         fake.do(Request(verb="apply", body=body % 3, content_type=APPLY_PATCH, query=query, **location))  # type: ignore[arg-type]
-
-
-NAME = {"name": "f", "namespace": "ns"}
-
-
-@pytest.mark.feature("A-46")
-def test_apply_of_the_status_is_an_entry_of_its_own_and_sets_nothing_else() -> None:
-    foos = FakeClientset().samplecontroller_v1alpha1.foos("ns")
-    foos.apply({"metadata": NAME, "spec": {"deploymentName": "d"}}, field_manager="m")
-    spec, status = FooSpecApplyConfiguration(replicas=9), FooStatusApplyConfiguration(available_replicas=2)
-    foo = foos.apply_status({"metadata": NAME, **FooApplyConfiguration(spec=spec, status=status)}, field_manager="m")
-    assert (foo.spec.replicas, foo.status.available_replicas) == (None, 2)
-    entries = {entry.subresource or "": dict(entry.fields_v1 or {}) for entry in foo.metadata.managed_fields}
-    assert entries == {"": {"f:spec": {"f:deploymentName": {}}}, "status": {"f:status": {"f:availableReplicas": {}}}}
-    assert FooApplyConfiguration.extract(foo, "m", subresource="status").status == status
-    assert "status" not in FooApplyConfiguration.extract(foo, "m")
-    updated_foo = foos.update_status(foo, field_manager="other")
-    assert updated_foo.metadata.managed_fields == foo.metadata.managed_fields, "an update that changes nothing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from clientgo.errors import ApiError, Conflict, Forbidden, NotFound
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.batch_v1 import Job, JobSpec
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Node, PodSpec, PodTemplateSpec
-from clientgo.manager import Client, Finalizer, NotIndexed, OperationResult, create_or_patch, set_controller_reference
+from clientgo.manager import Client, NotIndexed, OperationResult, create_or_patch, set_controller_reference
 from clientgo.meta import ObjectMeta, ObjectName, change, replace
 from clientgo.record import EventRecorder, FakeRecorder
 from clientgo.testing.client import FakeClient
@@ -72,16 +72,6 @@ def test_status_of_a_kind_that_no_given_object_has_is_a_subresource() -> None:
     assert client.update(replace(built, status=FooStatus(available_replicas=9))).status == FooStatus()
     assert client.update_status(replace(built, status=FooStatus(available_replicas=1))).status.available_replicas == 1
     assert client.patch_status(built, {"status": {"availableReplicas": 2}}).status.available_replicas == 2
-
-
-def test_objects_with_finalizers_stay_until_these_are_removed() -> None:
-    client = FakeClient(foo(finalizers=("example.com/bucket",)))
-    client.delete(foo())
-    deleted = client.get(Foo, A)
-    assert deleted.metadata.deletion_timestamp is not None
-    with Finalizer(client, "example.com/bucket").cleaning_up(deleted):
-        pass
-    assert client.find(Foo, A) is None
 
 
 def test_deletion_of_a_missing_object_is_an_error_unless_missing_ok() -> None:
@@ -152,14 +142,6 @@ def test_failures_apply_to_a_verb_of_a_kind_for_a_number_of_calls() -> None:
         client.create(ConfigMap(metadata=ObjectMeta(name="c", namespace="ns")))
     with pytest.raises(NotFound):
         client.get(ConfigMap, ObjectName("ns", "c"))
-
-
-@pytest.mark.parametrize(
-    "wrong", [Foo(ObjectMeta(name="a"), FooSpec("d", 1)), Node(metadata=ObjectMeta(name="n", namespace="ns"))]
-)
-def test_given_objects_must_have_a_namespace_if_their_kind_is_namespaced(wrong: object) -> None:
-    with pytest.raises(ValueError, match="namespace"):
-        FakeClient(wrong)
 
 
 def test_list_by_a_field_without_an_index_is_rejected_before_there_are_objects() -> None:

@@ -27,7 +27,6 @@ from clientgo.rest.request import Request
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.actions import Action
 from clientgo.testing.client import FakeClient
-from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 from clientgo.testing.transport import FakeStream
 from clientgo.testing.watchsource import FakeSource, FakeWatcher
@@ -53,17 +52,6 @@ def fake() -> FakeRequester:
 
 def seen(watch: ObjectWatch[Widget], count: int) -> list[tuple[str, str]]:
     return [(event.type, event.object.metadata.name) for event in islice(watch, count)]
-
-
-def names(items: Iterable[Widget]) -> list[str]:
-    return [item.metadata.name for item in items]
-
-
-@pytest.mark.behaviour("FX-01")
-def test_watch_in_a_namespace_gets_the_object_created_there(fake: FakeRequester) -> None:
-    watch = Widgets(fake, "ns").watch()
-    created = Widgets(fake, "ns").create(widget("a"))
-    assert next(iter(watch)).object == created
 
 
 def follow_logs(fake: FakeRequester) -> None:
@@ -103,20 +91,8 @@ def test_stop_ends_a_stream_of_a_fake_as_it_ends_one_of_a_server(
     assert [error.stopping for error in ended] == [True]
 
 
-@pytest.mark.feature("B-TST-03")
 @pytest.mark.behaviour("FX-02")
-def test_watches_of_a_namespace_and_of_all_get_every_change_with_the_object(fake: FakeRequester) -> None:
-    watches = [Widgets(fake, "ns").watch(), Widgets(fake).watch()]
-    client = Widgets(fake, "ns")
-    created = client.create(widget("a", replicas=1))
-    client.update(replace(created, spec=WidgetSpec(2)))
-    client.delete("a")
-    for watch in watches:
-        events = list(islice(watch, 3))
-        assert [event.type for event in events] == ["ADDED", "MODIFIED", "DELETED"]
-        assert [event.object.spec.replicas for event in events] == [1, 2, 2]
-
-
+@pytest.mark.behaviour("FX-01")
 @pytest.mark.behaviour("FX-03")
 def test_several_watches_get_what_matches_them_in_order(fake: FakeRequester) -> None:
     watches = {ns: Widgets(fake, ns).watch() for ns in ("", "ns")}
@@ -224,35 +200,6 @@ def test_object_that_no_server_has_cannot_be_added(fake: FakeRequester, wrong: o
         fake.tracker.add(wrong)
 
 
-@pytest.mark.feature("B-TST-03", "C-18")
-def test_watch_from_a_list_s_version_misses_nothing_and_repeats_nothing(fake: FakeRequester) -> None:
-    client = Widgets(fake, "ns")
-    client.create(widget("before"))
-    listed = client.list()
-    client.create(widget("between"))
-    watch = client.watch(resource_version=listed.metadata.resource_version)
-    client.create(widget("after"))
-    assert names(listed.items) == ["before"]
-    assert seen(watch, 2) == [("ADDED", "between"), ("ADDED", "after")]
-
-
-def test_unread_watch_loses_nothing(fake: FakeRequester) -> None:
-    watch = Widgets(fake, "ns").watch()
-    for number in range(1000):
-        fake.tracker.add(widget(f"w-{number}"))
-    assert [name for _, name in seen(watch, 1000)] == [f"w-{number}" for number in range(1000)]
-
-
-def test_the_scale_of_an_object_is_read_and_changed_alone(fake: FakeRequester) -> None:
-    fake.tracker.add(widget("a", replicas=2, tier="web"))
-    client = Widgets(fake, "ns")
-    scale = client.get_scale("a")
-    assert scale.spec.replicas == 2
-    client.update_scale("a", replace(scale, spec=replace(scale.spec, replicas=5)))
-    assert client.get("a").spec == WidgetSpec(5)
-    assert fake.actions[1].object.spec.replicas == 5
-
-
 def test_evicted_pod_is_deleted() -> None:
     pod = Pod(metadata=ObjectMeta(name="p", namespace="ns", uid="u"))
     client = FakeClient(pod)
@@ -269,15 +216,6 @@ def test_copy_of_recorded_calls_cannot_be_cleared(fake: FakeRequester) -> None:
     for copy in (fake.actions, fake.writes):
         with pytest.raises(TypeError, match=r"a copy of the recorded calls: write clear_actions\(\)"):
             copy.clear()
-
-
-def test_watch_ends_when_its_time_is_up_with_a_bookmark_if_wanted() -> None:
-    fake = FakeRequester(scheme=Scheme(Widget), clock=FakeClock(auto=True))
-    version = Widgets(fake, "ns").create(widget("a")).metadata.resource_version
-    options = ListOptions(watch=True, resource_version=version, timeout_seconds=30, allow_watch_bookmarks=True)
-    assert list(Widgets(fake, "ns").watch_from(options)) == [Bookmark(version)]
-    unmarked = ListOptions(watch=True, resource_version=version, timeout_seconds=30)
-    assert list(Widgets(fake, "ns").watch_from(unmarked)) == []
 
 
 def test_objects_of_the_tracker_are_read_only_and_share_nothing_with_what_was_given() -> None:
@@ -301,3 +239,19 @@ def test_actions_are_compared_as_json() -> None:
     first, other = (Action.of("create", ControllerRevision(data={"on": on})) for on in (True, 1))
     assert first == Action.of("create", ControllerRevision(data={"on": True}))
     assert first != other
+
+
+def names(items: Iterable[Widget]) -> list[str]:
+    return [item.metadata.name for item in items]
+
+
+@pytest.mark.feature("B-TST-03", "C-18")
+def test_watch_from_a_list_s_version_misses_nothing_and_repeats_nothing(fake: FakeRequester) -> None:
+    client = Widgets(fake, "ns")
+    client.create(widget("before"))
+    listed = client.list()
+    client.create(widget("between"))
+    watch = client.watch(resource_version=listed.metadata.resource_version)
+    client.create(widget("after"))
+    assert names(listed.items) == ["before"]
+    assert seen(watch, 2) == [("ADDED", "between"), ("ADDED", "after")]

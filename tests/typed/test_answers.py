@@ -9,7 +9,6 @@ from kubernetes.client import V1ConfigMap, V1ObjectMeta
 from clientgo.errors import BadRequest, Conflict, ConnectionFailed, NotFound
 from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.meta import ObjectMeta
-from clientgo.meta.codec import Undecodable
 from clientgo.rest.request import JSON, METADATA, METADATA_LIST
 from clientgo.typed import DeleteOptions
 from tests.typed.gadgets import SUCCESS, WIRE, Gadget, Gadgets, GadgetSpec, GadgetStatus, gadget, page
@@ -52,12 +51,6 @@ def test_scale_is_read_and_updated() -> None:
     assert (result.metadata.resource_version, result.spec.replicas, result.status.replicas) == ("7", 2, 1)
     assert client.update_scale("g", result) == result
     assert client.patch_scale("g", [{"op": "replace", "path": "/spec/replicas", "value": 2}]) == result
-
-
-def test_undecodable_object_is_named() -> None:
-    broken = WIRE | {"spec": {"replicas": "many"}}
-    with pytest.raises(Undecodable, match=r"Gadget ns/g cannot be decoded: .*replicas"):
-        Gadgets(Recorder(broken), "ns").get("g")
 
 
 @pytest.mark.parametrize("error", [NotFound("gone"), Conflict("changed"), ConnectionFailed("lost")], ids=type)

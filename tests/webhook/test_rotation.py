@@ -23,6 +23,7 @@ from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.webhook.injection import CRDS, MUTATING, VALIDATING, Targets, inject_ca, server_names
 from clientgo.webhook.rotation import SelfSignedCertificates
+from tests.definitions import custom_kind
 from tests.fulldisk import contents, full_disk
 
 pytestmark = pytest.mark.integration
@@ -48,22 +49,7 @@ def configuration(kind: str, *clients: Object) -> Object:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "webhooks": hooks}
 
 
-def crd() -> Object:
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    names = {"plural": "homes", "singular": "home", "kind": "Home", "listKind": "HomeList"}
-    webhook = {"clientConfig": {"service": SERVICE}, "conversionReviewVersions": ["v1"]}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "homes.ajd.my.domain"},
-        "spec": {
-            "group": "ajd.my.domain",
-            "names": names,
-            "scope": "Namespaced",
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
-            "conversion": {"strategy": "Webhook", "webhook": webhook},
-        },
-    }
+CONVERSION = {"clientConfig": {"service": SERVICE}, "conversionReviewVersions": ["v1"]}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +63,7 @@ def installed(client: RESTClient) -> Iterator[Requester]:
     objects = (
         (MUTATING, configuration("MutatingWebhookConfiguration", {"service": SERVICE})),
         (VALIDATING, configuration("ValidatingWebhookConfiguration", {"service": SERVICE}, {"url": "https://h:1/x"})),
-        (CRDS, crd()),
+        (CRDS, custom_kind("Home", "ajd.my.domain", "v1", conversion={"strategy": "Webhook", "webhook": CONVERSION})),
     )
     for resource, obj in objects:
         client.do(Request(verb="create", resource=resource, body=encode_value(obj)))

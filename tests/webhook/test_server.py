@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import socket
 import ssl
 import threading
 from contextlib import closing
@@ -150,15 +149,6 @@ def test_minimum_tls_version_is_an_option(tmp_path: Path, authority: Certificate
             connection.connect()
 
 
-@pytest.mark.feature("B-CR-12")
-def test_http_2_is_not_negotiated(server: WebhookServer, authority: CertificateAuthority) -> None:
-    context = ssl.create_default_context(cadata=authority.certificate.decode())
-    context.set_alpn_protocols(["h2", "http/1.1"])
-    plain = socket.create_connection(("127.0.0.1", server.port), timeout=10)
-    with context.wrap_socket(plain, server_hostname="localhost") as connection:
-        assert connection.selected_alpn_protocol() != "h2"
-
-
 def test_clients_can_be_asked_for_a_certificate(tmp_path: Path, authority: CertificateAuthority) -> None:
     clients = CertificateAuthority.create("test-ca")
     (tmp_path / "ca.crt").write_bytes(clients.certificate)
@@ -203,9 +193,3 @@ def test_only_lists_to_convert_may_be_larger_than_two_objects(tmp_path: Path, au
                 client.putheader("Content-Length", str(length))
                 client.endheaders(bytes(length) if status == 400 else None)
                 assert (path, length, client.getresponse().status) == (path, length, status)
-
-
-def test_port_in_use_is_reported(server: WebhookServer, tmp_path: Path) -> None:
-    other = WebhookServer(port=server.port, host="127.0.0.1", cert_dir=tmp_path)
-    with pytest.raises(ConfigError, match="cannot listen on"):
-        other.start(stopped())

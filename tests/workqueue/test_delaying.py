@@ -27,17 +27,6 @@ def queue(clock: FakeClock) -> DelayingQueue[str]:
 
 
 @pytest.mark.feature("B-WQ-05")
-def test_delayed_key_is_returned_once_after_its_delay(queue: DelayingQueue[str], clock: FakeClock) -> None:
-    queue.add_after("foo", 0.05)
-    assert len(queue) == 0
-    clock.step(0.06)
-    assert len(queue) == 1
-    queue.done(queue.get())
-    clock.step(10.0)
-    assert len(queue) == 0
-
-
-@pytest.mark.feature("B-WQ-05")
 def test_key_delayed_twice_is_due_at_the_earlier_time(queue: DelayingQueue[str], clock: FakeClock) -> None:
     queue.add_after("foo", 0.05)
     queue.add_after("foo", 0.07)
@@ -266,48 +255,6 @@ def test_blocked_consumers_are_the_timer(queue: DelayingQueue[str], clock: FakeC
     assert consumers.next() == "sooner"
     clock.step(5.0)
     assert consumers.next() == "later"
-    consumers.end()
-
-
-@pytest.mark.parametrize("busy", [1, 2, 3])
-def test_timekeeper_that_gets_another_key_is_replaced(queue: DelayingQueue[str], clock: FakeClock, busy: int) -> None:
-    for _ in range(30):
-        consumers = Consumers(queue := DelayingQueue(clock=clock), clock, 4)
-        queue.add_after("later", 5.0)
-        for number in range(busy):
-            queue.add(f"busy-{number}")
-        assert sorted(consumers.next() for _ in range(busy)) == [f"busy-{number}" for number in range(busy)]
-        clock.step(5.0)
-        assert consumers.next() == "later"
-        consumers.end()
-
-
-def test_timekeeper_for_an_earlier_key_leaves_no_consumer_blocked(queue: DelayingQueue[str], clock: FakeClock) -> None:
-    for _ in range(30):
-        consumers = Consumers(queue := DelayingQueue(clock=clock), clock, 3)
-        queue.add_after("ten", 10.0)
-        queue.add_after("busy-five", 5.0)
-        queue.add("busy-now")
-        assert consumers.next() == "busy-now"
-        clock.step(5.0)
-        assert consumers.next() == "busy-five"
-        clock.step(5.0)
-        assert consumers.next() == "ten"
-        consumers.end()
-
-
-@pytest.mark.parametrize("count", [1, 3, 8])
-def test_many_delayed_keys_are_all_returned_and_none_early(clock: FakeClock, count: int) -> None:
-    queue: DelayingQueue[str] = DelayingQueue(clock=clock)
-    consumers = Consumers(queue, clock, count)
-    for second in range(40):
-        for key in range(second % 5):
-            queue.add_after(f"{second}/{key}", float(second + 1))
-    for second in range(40):
-        clock.step(1.0)
-        due = sorted(consumers.next() for _ in range(second % 5))
-        assert due == [f"{second}/{key}" for key in range(second % 5)]
-    assert consumers.got.empty()
     consumers.end()
 
 

@@ -29,16 +29,31 @@ def delays(limiter: RateLimiter[str], key: str, count: int) -> list[float]:
     return [limiter.when(key) for _ in range(count)]
 
 
-@pytest.mark.behaviour("WQ-17")
-def test_failures_double_the_delay_of_each_key_until_it_is_forgotten() -> None:
-    limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(0.001, 1.0)
-    assert delays(limiter, "one", 5) == [0.001, 0.002, 0.004, 0.008, 0.016]
+@pytest.mark.feature("B-WQ-07")
+@pytest.mark.behaviour("WQ-17", "WQ-20")
+@pytest.mark.parametrize(
+    ("limiter", "expected"),
+    [
+        (ItemExponentialFailureRateLimiter[str](0.001, 1.0), [0.001, 0.002, 0.004, 0.008, 0.016]),
+        (ItemFastSlowRateLimiter[str](0.005, 10.0, 3), [0.005, 0.005, 0.005, 10.0, 10.0]),
+        (BackoffRateLimiter[str](Backoff(duration=1.0, factor=3.0, cap=5.0)), [1.0, 3.0, 5.0, 5.0, 5.0]),
+        (
+            MaxOfRateLimiter[str](
+                ItemFastSlowRateLimiter(0.005, 3.0, 3), ItemExponentialFailureRateLimiter(0.001, 1.0)
+            ),
+            [0.005, 0.005, 0.005, 3.0, 3.0],
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_delays_of_each_key_grow_until_it_is_forgotten(limiter: RateLimiter[str], expected: list[float]) -> None:
+    assert delays(limiter, "one", 5) == expected
     assert limiter.num_requeues("one") == 5
-    assert delays(limiter, "two", 2) == [0.001, 0.002]
+    assert delays(limiter, "two", 2) == expected[:2]
     assert limiter.num_requeues("two") == 2
     limiter.forget("one")
     assert limiter.num_requeues("one") == 0
-    assert limiter.when("one") == 0.001
+    assert limiter.when("one") == expected[0]
 
 
 @pytest.mark.behaviour("WQ-18")
@@ -56,39 +71,6 @@ def test_delay_of_many_failures_is_the_maximum(base: float, longest: float, fail
     limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(base, longest)
     delays(limiter, "key", failures)
     assert limiter.when("key") == delay
-
-
-@pytest.mark.feature("B-WQ-07")
-def test_first_failures_have_the_fast_delay_and_later_ones_the_slow() -> None:
-    limiter: ItemFastSlowRateLimiter[str] = ItemFastSlowRateLimiter(0.005, 10.0, 3)
-    assert delays(limiter, "one", 5) == [0.005, 0.005, 0.005, 10.0, 10.0]
-    assert limiter.num_requeues("one") == 5
-    assert delays(limiter, "two", 2) == [0.005, 0.005]
-    limiter.forget("one")
-    assert limiter.num_requeues("one") == 0
-    assert limiter.when("one") == 0.005
-
-
-@pytest.mark.behaviour("WQ-20")
-def test_backoff_determines_the_delays_of_each_key() -> None:
-    limiter = BackoffRateLimiter[str](Backoff(duration=1.0, factor=3.0, cap=5.0))
-    assert delays(limiter, "a", 3) == [1.0, 3.0, 5.0]
-    assert delays(limiter, "b", 1) == [1.0]
-    limiter.forget("a")
-    assert delays(limiter, "a", 1) == [1.0]
-
-
-def test_max_of_returns_the_longest_delay_and_forgets_in_all() -> None:
-    limiter: MaxOfRateLimiter[str] = MaxOfRateLimiter(
-        ItemFastSlowRateLimiter(0.005, 3.0, 3), ItemExponentialFailureRateLimiter(0.001, 1.0)
-    )
-    assert delays(limiter, "one", 5) == [0.005, 0.005, 0.005, 3.0, 3.0]
-    assert limiter.num_requeues("one") == 5
-    assert delays(limiter, "two", 2) == [0.005, 0.005]
-    assert limiter.num_requeues("two") == 2
-    limiter.forget("one")
-    assert limiter.num_requeues("one") == 0
-    assert limiter.when("one") == 0.005
 
 
 class StepLimiter:

@@ -81,23 +81,6 @@ def test_keys_added_again_before_done_are_not_lost(*, drain: bool) -> None:
     assert len(queue) == 0
 
 
-def test_key_added_again_before_done_is_processed_twice() -> None:
-    queue: WorkQueue[object] = WorkQueue()
-    worker = Worker(queue)
-    for value in range(50):
-        queue.add(value)
-
-    def ten() -> None:
-        for _ in range(10):
-            worker.one(2)
-
-    with Group() as group:
-        for number in range(10):
-            group.start(ten, name=f"consumer-{number}")
-        group.join(LIMIT)
-    assert worker.seen == Counter(dict.fromkeys(range(50), 2))
-
-
 class Draining:
     """A queue with "foo" and "bar" handed out, and a thread that drains it."""
 

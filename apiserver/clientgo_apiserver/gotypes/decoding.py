@@ -154,7 +154,7 @@ def _compiled(field: ProtobufField, merged: bool, *, exact: bool) -> _Field:
     kind = "ResourceList" if field.row.type == "ResourceList" and not exact else field.type
     convert_item = _single(kind, item_message(field), merged)
     convert = (
-        _list_of(field, convert_item)
+        _list(field.go_type, convert_item, _element_zero(field))
         if field.repeated
         else _map_of(field, convert_item)
         if field.mapped
@@ -256,10 +256,6 @@ def _union(choices: tuple[str, ...], message: Message) -> Convert:
         return value if isinstance(value, bool if choices[1] == "b" else list) else None
 
     return convert
-
-
-def _list_of(field: ProtobufField, convert_item: Convert) -> Convert:
-    return _list(field.go_type, convert_item, _element_zero(field))
 
 
 def _list(go_type: str, convert_item: Convert, zero: Any) -> Convert:

@@ -3,7 +3,7 @@
 import pytest
 
 from apiserver.tests.guarded import CLUSTER_ROLES, Guarded, rule, user
-from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, foo
+from apiserver.tests.inprocess import CONFIG_MAPS, FOOS
 from clientgo_apiserver.auth.serviceaccounts import ISSUER
 
 
@@ -69,28 +69,6 @@ def test_cluster_role_holds_as_far_as_its_binding(guarded: Guarded) -> None:
     guarded.refused(403, "GET", "/api/v1/configmaps")
     guarded.acting = "bob"
     guarded.ok("GET", "/api/v1/configmaps")
-
-
-def test_resource_names_and_subresources_are_distinguished(guarded: Guarded) -> None:
-    group = "samplecontroller.k8s.io"
-    for name in "ab":
-        guarded.ok("POST", FOOS, foo(name))
-    guarded.role("r", rule("get", "foos", group, resourceNames=["a"]), rule("get", "foos/status", group))
-    guarded.bind("Role", "r", user("bob"))
-    guarded.acting = "bob"
-    guarded.ok("GET", f"{FOOS}/a")
-    guarded.refused(403, "GET", f"{FOOS}/b")
-    guarded.ok("GET", f"{FOOS}/b/status")
-    guarded.refused(403, "GET", f"{FOOS}/a/scale")
-
-
-def test_non_resource_paths_are_granted_by_pattern(guarded: Guarded) -> None:
-    guarded.role("m", {"nonResourceURLs": ["/metrics", "/debug/*"], "verbs": ["get"]}, cluster=True)
-    guarded.bind("ClusterRole", "m", user("eve"), cluster=True)
-    guarded.acting = "eve"
-    assert guarded.send("GET", "/metrics").status == 200
-    assert guarded.send("GET", "/debug/x").status == 404
-    guarded.refused(403, "GET", "/debug")
 
 
 def test_anonymous_user_may_read_only_health_and_version(guarded: Guarded) -> None:

@@ -22,6 +22,8 @@ from clientgo_apiserver.crds.schema import conforms, schema_errors
         ("*", "missing argument to repetition operator: `*`"),
         ("\\", "trailing backslash at end of expression: ``"),
         ("[z-a]", "invalid character class range: `z-a`"),
+        ("(?<!a)b", "invalid named capture: `(?<!a)b`"),
+        (r"(a)\1", r"invalid escape sequence: `\1`"),
     ],
 )
 def test_invalid_pattern_is_reported_in_the_words_of_go(pattern: str, error: str) -> None:
@@ -37,7 +39,18 @@ def test_syntax_that_only_re2_accepts_is_valid(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "expected"), [("a$", "a\n", False), (r"\d", "\u0663", False), (".", "ä", True)]
+    ("pattern", "text", "expected"),
+    [
+        ("a$", "a\n", False),
+        (r"\d", "\u0663", False),
+        (".", "ä", True),
+        (r"^[[:alpha:]]+$", "abc", True),
+        (r"^[[:alpha:]]+$", "a1", False),
+        (r"^\pL+\z", "äb", True),
+        (r"^\Qa.b\E$", "a.b", True),
+        (r"^\Qa.b\E$", "axb", False),
+        ("(?U)^a+$", "aa", True),
+    ],
 )
 def test_text_is_matched_as_in_go(pattern: str, text: str, expected: bool) -> None:
     assert matches(pattern, text) is expected

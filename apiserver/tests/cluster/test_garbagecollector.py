@@ -15,6 +15,7 @@ from clientgo_apiserver.server import build
 from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions, State
 from clientgo_apiserver.storage.stored import Key
+from tests.definitions import custom_kind
 
 MAPS: Key = ("", "configmaps")
 ROLES: Key = ("rbac.authorization.k8s.io", "clusterroles")
@@ -67,26 +68,6 @@ def cluster() -> Iterator[Cluster]:
     result.collector.start()
     yield result
     result.collector.stop()
-
-
-def test_dependents_of_dependents_follow_a_deleted_owner(cluster: Cluster) -> None:
-    owner = cluster.make("owner")
-    child = cluster.make("child", ref(owner))
-    cluster.make("grandchild", ref(child))
-    cluster.make("stranger")
-    assert cluster.names() == ["child", "grandchild", "owner", "stranger"]
-    cluster.delete("owner")
-    assert cluster.names() == ["stranger"]
-
-
-def test_dependent_with_one_live_owner_stays_and_loses_the_others(cluster: Cluster) -> None:
-    first, two = cluster.make("one"), cluster.make("two")
-    cluster.make("child", ref(first), ref(two))
-    cluster.delete("one")
-    assert cluster.names() == ["child", "two"]
-    assert cluster.metadata("child")["ownerReferences"] == [ref(two)]
-    cluster.delete("two")
-    assert cluster.names() == []
 
 
 def test_recreated_owner_is_another_owner(cluster: Cluster) -> None:
@@ -183,13 +164,8 @@ def test_dependent_is_collected_once_the_kind_of_its_absent_owner_is_served() ->
     internal.create(MAPS, "default", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
     scheduler.run()
     assert internal.state.store.get(MAPS, "default", "child") is not None
-    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names = {"plural": "things", "kind": "Thing"}
-    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
-    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
     definitions = ("apiextensions.k8s.io", "customresourcedefinitions")
-    internal.create(definitions, "", {**definition, "metadata": {"name": "things.example.com"}, "spec": spec})
+    internal.create(definitions, "", custom_kind("Thing", "example.com", "v1"))
     scheduler.run()
     assert internal.state.store.get(MAPS, "default", "child") is None
 
@@ -259,17 +235,6 @@ def test_dependent_of_unserved_owner_kind_stays(cluster: Cluster) -> None:
     owner = cluster.make("owner")
     cluster.make("child", ref(owner, apiVersion="example.com/v1", kind="Thing", uid="x"))
     assert cluster.names() == ["child", "owner"]
-
-
-def test_foreground_deletion_waits_for_dependents_that_block(cluster: Cluster) -> None:
-    owner = cluster.make("owner")
-    cluster.make("child", ref(owner, block=True), finalizers=["example.com/hold"])
-    cluster.delete("owner", "Foreground")
-    assert cluster.names() == ["child", "owner"]
-    assert cluster.metadata("owner")["finalizers"] == ["foregroundDeletion"]
-    assert cluster.metadata("child")["deletionTimestamp"]
-    cluster.internal.patch(MAPS, "default", "child", {"metadata": {"finalizers": None}})
-    assert cluster.names() == []
 
 
 def test_foreground_deletion_does_not_wait_for_dependents_that_do_not_block(cluster: Cluster) -> None:

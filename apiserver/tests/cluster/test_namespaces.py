@@ -13,7 +13,6 @@ from clientgo_apiserver.storage.stored import Key
 Object = dict[str, Any]
 
 MAPS: Key = ("", "configmaps")
-PODS: Key = ("", "pods")
 NAMESPACES: Key = ("", "namespaces")
 HOLD: Object = {"finalizers": ["example.com/hold"]}
 
@@ -125,28 +124,6 @@ def test_finalizer_of_the_metadata_keeps_an_empty_namespace() -> None:
     server.delete()
     assert (server.namespace or {})["spec"] == {}
     server.internal.patch(NAMESPACES, "", "team", {"metadata": {"finalizers": None}})
-    assert server.namespace is None
-
-
-def test_pods_go_before_other_objects() -> None:
-    server = Server()
-    server.make("p", PODS, {"containers": [{"name": "c", "image": "i"}]}, **HOLD)
-    server.make("a")
-    server.delete()
-    assert (server.names(PODS), server.names()) == (["p"], ["a"])
-    server.release("p", PODS)
-    assert server.namespace is None
-
-
-def test_running_pods_end_gracefully_before_their_namespace_goes() -> None:
-    server = Server(simulate=True)
-    server.make("p", PODS, {"containers": [{"name": "c", "image": "i"}]})
-    server.step(2)
-    server.delete()
-    (pod,) = server.store.list(PODS, "team")
-    assert pod["metadata"]["deletionGracePeriodSeconds"] == 30
-    assert server.conditions()["ContentRemaining"][1] == "ContentRemoved"
-    server.step(2)
     assert server.namespace is None
 
 

@@ -17,23 +17,6 @@ def endpoints(cluster: PodCluster) -> list[Object]:
     return listed
 
 
-def test_endpoints_follow_the_readiness_of_pods(cluster: PodCluster) -> None:
-    service(cluster)
-    assert endpoints(cluster) == []
-    cluster.deployment(replicas=2)
-    cluster.step()
-    assert [each["conditions"]["ready"] for each in endpoints(cluster)] == [True, True]
-    unready = cluster.names()[0]
-    cluster.annotate(PODS, unready, "pod", "unready")
-    cluster.step()
-    assert [each["conditions"]["ready"] for each in endpoints(cluster) if each["targetRef"]["name"] == unready] == [
-        False
-    ]
-    (subset,) = cluster.get(("", "endpoints"), "w")["subsets"]
-    assert [len(subset[field]) for field in ("addresses", "notReadyAddresses")] == [1, 1]
-    assert subset["ports"] == [{"port": 8080, "protocol": "TCP"}]
-
-
 def test_endpoints_of_many_pods_follow_their_readiness(cluster: PodCluster) -> None:
     service(cluster)
     cluster.deployment(replicas=130)
@@ -44,6 +27,9 @@ def test_endpoints_of_many_pods_follow_their_readiness(cluster: PodCluster) -> N
     cluster.step(times=2)
     (subset,) = cluster.get(("", "endpoints"), "w")["subsets"]
     assert [len(subset[field]) for field in ("addresses", "notReadyAddresses")] == [129, 1]
+    assert subset["ports"] == [{"port": 8080, "protocol": "TCP"}]
+    listed = [each for item in cluster.store.list(SLICES) for each in item["endpoints"]]
+    assert [each["targetRef"]["name"] for each in listed if not each["conditions"]["ready"]] == [unready]
     cluster.change(DEPLOYMENTS, replicas=0)
     cluster.step(times=3)
     assert endpoints(cluster) == []

@@ -51,11 +51,6 @@ def test_set_has_an_error_for_each_value_that_it_repeats(items: list[Any]) -> No
     assert len(errors(SET, items)) == len(repeated)
 
 
-def test_duplicate_is_reported_once_at_its_second_place() -> None:
-    assert errors(SET, ["a", "b", "a", "a"]) == [("[2]", "FieldValueDuplicate")]
-    assert errors(SCHEMA, [item("a", x=1), item("b"), item("a", x=2)]) == [("[2]", "FieldValueDuplicate")]
-
-
 def test_items_of_a_map_without_a_key_are_told_apart_from_those_with_it() -> None:
     assert errors(SCHEMA, [{"name": "a"}, item("a")]) == []
     assert errors(SCHEMA, [{"name": "a"}, {"name": "a", "other": 1}]) == [("[1]", "FieldValueDuplicate")]

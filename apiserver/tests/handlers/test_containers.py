@@ -15,8 +15,6 @@ import urllib3
 import websocket
 
 from apiserver.tests.inprocess import PODS
-from apiserver.tests.test_kubectl import Kubectl
-from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import BadRequest
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import Pod
@@ -27,6 +25,7 @@ from clientgo_apiserver.handlers.connect import LOGS
 from clientgo_apiserver.handlers.containers import EXEC
 from clientgo_apiserver.handlers.forwarding import PORTS
 from clientgo_apiserver.server import ApiServer
+from tests.e2e.kubectl import simulated_cluster
 
 V5, V4, BASE64 = "v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"
 RULES = """
@@ -248,15 +247,13 @@ def test_port_is_forwarded_to_a_server_of_this_machine(client: Client, server: A
 @pytest.mark.e2e
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 def test_kubectl_runs_commands_and_attaches(tmp_path: Path) -> None:
-    bundled = BundledServer(secure=True, kubeconfig=tmp_path / "kubeconfig", ready_seconds=0.1)
-    with Environment(server=bundled):
-        kubectl = Kubectl(tmp_path)
+    with simulated_cluster(tmp_path) as kubectl:
         kubectl.run("run", "p", "--image=i", f"--annotations={EXEC}=[{{command: fail, stderr: err, exitCode: 3}}]")
         kubectl.run("wait", "--for=condition=Ready", "pod/p", "--timeout=20s")
         assert kubectl.run("exec", "p", "--", "ls", "-l") == "ls -l\n"
-        assert kubectl.run("exec", "-i", "p", "--", "cat", stdin=[{"a": "b"}]) == "a: b\n"
+        assert kubectl.run("exec", "-i", "p", "--", "cat", stdin={"a": "b"}) == '{"a": "b"}'
         assert kubectl.run("exec", "p", "--", "fail", code=3).startswith("err")
-        assert kubectl.run("attach", "-i", "p", stdin=[{"a": "b"}]).startswith("a: b\n")
+        assert kubectl.run("attach", "-i", "p", stdin={"a": "b"}).endswith('{"a": "b"}')
 
 
 @pytest.mark.e2e
@@ -266,9 +263,7 @@ def test_kubectl_copies_files_and_folders_both_ways(tmp_path: Path) -> None:
     (folder / "empty").mkdir(parents=True)
     (folder / "data").write_bytes(bytes(range(256)) * 4096)
     (folder / "link").symlink_to("data")
-    bundled = BundledServer(secure=True, kubeconfig=tmp_path / "kubeconfig", ready_seconds=0.1)
-    with Environment(server=bundled):
-        kubectl = Kubectl(tmp_path)
+    with simulated_cluster(tmp_path) as kubectl:
         kubectl.run("run", "p", "--image=i")
         kubectl.run("wait", "--for=condition=Ready", "pod/p", "--timeout=20s")
         kubectl.run("cp", str(folder), "p:/tmp")

@@ -60,6 +60,11 @@ def test_options_of_writes_are_validated(kube: Kube, query: str, reason: str) ->
         ({"gracePeriodSeconds": "x"}, 400, "DeleteOptions.gracePeriodSeconds of type int64"),
         ({"dryRun": ["Some"]}, 422, 'Unsupported value: ["Some"]'),
         ({"propagationPolicy": ""}, 422, 'supported values: "Foreground", "Background", "Orphan", "nil"'),
+        (
+            {"orphanDependents": True, "propagationPolicy": "Background"},
+            422,
+            "orphanDependents and deletionPropagation",
+        ),
         ({"preconditions": {"uid": 5}}, 400, "Preconditions.preconditions.uid of type types.UID"),
         ({"preconditions": {"uid": "other"}}, 409, "The object might have been deleted and then recreated"),
     ],

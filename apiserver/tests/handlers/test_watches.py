@@ -16,15 +16,6 @@ def kinds(watch: WatchServer) -> list[tuple[str, str]]:
     return [(frame["type"], frame["object"]["metadata"].get("name", "")) for frame in watch.take()]
 
 
-def test_watch_from_a_list_sees_each_later_change_once(kube: Kube) -> None:
-    kube.ok("POST", FOOS, foo("before"))
-    watch = kube.watch(f"{FOOS}?resourceVersion={kube.ok('GET', FOOS)['metadata']['resourceVersion']}")
-    kube.ok("POST", FOOS, foo("a"))
-    kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 2}}, MERGE)
-    kube.ok("DELETE", f"{FOOS}/a")
-    assert kinds(watch) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
-
-
 def test_watch_from_the_past_replays_what_it_missed_and_goes_on(kube: Kube) -> None:
     since = kube.ok("POST", FOOS, foo("a"))["metadata"]["resourceVersion"]
     kube.ok("POST", FOOS, foo("b"))
@@ -57,18 +48,6 @@ def test_initial_events_end_with_an_annotated_bookmark_if_bookmarks_are_asked_fo
     assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
 
 
-def test_object_that_enters_or_leaves_the_selection_is_added_or_deleted(kube: Kube) -> None:
-    kube.ok("POST", FOOS, foo("a", labels={"s": "in"}))
-    watch = kube.watch(f"{FOOS}?labelSelector=s=in")
-    for value in ("out", "in"):
-        kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"labels": {"s": value}}}, MERGE)
-    frames = watch.take()
-    assert [frame["type"] for frame in frames] == ["ADDED", "DELETED", "ADDED"]
-    assert frames[1]["object"]["metadata"]["labels"] == {"s": "in"}
-    versions = [int(frame["object"]["metadata"]["resourceVersion"]) for frame in frames]
-    assert versions == sorted(set(versions))
-
-
 def test_watch_is_limited_to_its_namespace(kube: Kube) -> None:
     kube.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "other"}})
     watch = kube.watch(FOOS)
@@ -91,15 +70,6 @@ def test_watched_table_sends_its_columns_once(kube: Kube) -> None:
     assert first["object"]["kind"] == "Table"
     assert first["object"]["columnDefinitions"]
     assert second["object"]["columnDefinitions"] is None
-
-
-def test_watch_without_reader_is_closed(kube: Kube) -> None:
-    kube.set_options(watch_buffer=2000)
-    watch = kube.watch(FOOS)
-    for name in "abcdefgh":
-        kube.ok("POST", FOOS, foo(name))
-    assert watch.closed
-    assert watch.take() == []
 
 
 @pytest.mark.parametrize(("code", "query"), [(500, "resourceVersion=x"), (400, "timeoutSeconds=x")])

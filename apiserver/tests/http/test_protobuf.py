@@ -3,8 +3,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from apiserver.tests.http.protobufs import MAGIC, envelope, message, varint
 from apiserver.tests.inprocess import DEFINITIONS, DEPLOYMENTS, FOOS, Kube, foo
@@ -189,25 +187,3 @@ def test_definition_in_protobuf_serves_its_kind(kube: Kube) -> None:
     assert kube.ok("POST", "/apis/example.com/v1/bars", bar)["size"] == 2
     too_large = {**bar, "metadata": {"name": "b"}, "size": 10}
     assert "less than or equal to 9" in kube.refused(422, "POST", "/apis/example.com/v1/bars", too_large)["message"]
-
-
-@given(st.sampled_from(sorted(RESOURCES)), st.binary(max_size=60))
-def test_any_bytes_are_either_read_or_rejected(what: tuple[str, str], raw: bytes) -> None:
-    assert status_of(envelope(*what, raw), *what) in {200, 400}
-
-
-@given(st.sampled_from(GO_BODIES), st.data())
-def test_damaged_bodies_are_either_read_or_rejected(sent: Any, data: st.DataObject) -> None:
-    body = bytearray.fromhex(sent["body"])
-    body[data.draw(st.integers(4, len(body) - 1))] = data.draw(st.integers(0, 255))
-    end = data.draw(st.integers(4, len(body)))
-    expected = sent["object"]
-    assert status_of(bytes(body[:end]), expected["apiVersion"], expected["kind"]) in {200, 400}
-
-
-def status_of(body: bytes, api_version: str, kind: str) -> int:
-    try:
-        read_body(body, MEDIA_TYPE, kind, api_version)
-    except ApiFailure as rejected:
-        return rejected.code
-    return 200

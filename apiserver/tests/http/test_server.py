@@ -92,28 +92,6 @@ def test_slow_document_does_not_block_the_loop(server: ApiServer, http: urllib3.
     assert http.request("GET", f"{server.url}/openapi/v3/apis/no.such/v1").status == 404
 
 
-@pytest.mark.integration
-def test_port_in_use_raises_in_the_caller(server: ApiServer) -> None:
-    port = int(server.url.rpartition(":")[2])
-    with pytest.raises(OSError, match="in use"):
-        ApiServer(port=port).start()
-
-
-@pytest.mark.integration
-def test_stopping_twice_does_nothing() -> None:
-    server = ApiServer(simulate=False)
-    server.start()
-    server.stop()
-    server.stop()
-
-
-@pytest.mark.parametrize("path", ["/healthz", "/livez", "/readyz"])
-def test_health_has_short_and_verbose_forms(kube: Kube, path: str) -> None:
-    assert kube.send("GET", path).body == b"ok"
-    assert b"[+]ping ok\n" in kube.send("GET", f"{path}?verbose").body
-    assert kube.send("GET", f"{path}/ping").body == b"ok"
-
-
 def test_version_is_served(kube: Kube) -> None:
     version = kube.ok("GET", "/version")
     assert (version["major"], version["minor"], version["gitVersion"]) == ("1", "37", "v1.37.0+bundled")

@@ -4,12 +4,10 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import MERGE, PODS, Kube
+from apiserver.tests.inprocess import PODS, Kube
 
 Object = dict[str, Any]
-API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices"
 CLUSTER_ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-STORAGE_CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 
 
 def causes(status: Object) -> list[tuple[str, str]]:
@@ -28,35 +26,6 @@ def test_mounts_of_an_invalid_volume_are_not_found(before: str) -> None:
         ("spec.volumes[0].configMap.name", "Required value"),
         ("spec.containers[0].volumeMounts[0].name", "Not found"),
     ]
-
-
-def test_update_of_a_storage_class_is_validated_as_a_whole(kube: Kube) -> None:
-    kube.ok("POST", STORAGE_CLASSES, {"metadata": {"name": "a"}, "provisioner": "p"})
-    changes = {"reclaimPolicy": "Burn", "volumeBindingMode": "Never"}
-    assert causes(kube.refused(422, "PATCH", f"{STORAGE_CLASSES}/a", changes, MERGE)) == [
-        ("reclaimPolicy", "Unsupported value"),
-        ("volumeBindingMode", "Unsupported value"),
-        ("reclaimPolicy", "Invalid value"),
-        ("volumeBindingMode", "Invalid value"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"version": ""}, [("metadata.name", "Invalid value"), ("spec.version", "Invalid value")]),
-        ({"group": ""}, [("metadata.name", "Invalid value"), ("spec.group", "Required value")]),
-        ({"caBundle": "AAAA"}, [("spec.caBundle", "Invalid value")]),
-        ({"insecureSkipTLSVerify": True}, [("spec.insecureSkipTLSVerify", "Invalid value")]),
-        ({"service": {"name": "", "namespace": "n", "port": 0}},
-         [("spec.service.name", "Required value"), ("spec.service.port", "Invalid value")]),
-        ({"service": {"name": "a", "namespace": "n"}, "insecureSkipTLSVerify": True, "caBundle": "AAAA"},
-         [("spec.insecureSkipTLSVerify", "Invalid value")]),
-    ],
-)  # fmt: skip
-def test_invalid_api_service_is_rejected(changes: Object, expected: list[tuple[str, str]]) -> None:
-    spec = {"group": "a.b", "version": "v2", "groupPriorityMinimum": 1, "versionPriority": 1, **changes}
-    assert causes(Kube().refused(422, "POST", API_SERVICES, {"metadata": {"name": "v2.a.b"}, "spec": spec})) == expected
 
 
 @pytest.mark.parametrize(

@@ -84,22 +84,28 @@ def test_behavior_has_the_names_of_the_internal_form(kube: Kube) -> None:
     assert changed["behavior"]["scaleDown"]["stabilizationWindowSeconds"] == 7
 
 
+PODS_METRIC = '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"3"}}]'
+
+
 @pytest.mark.parametrize(
-    ("text", "metrics"),
+    ("annotations", "metrics", "remaining"),
     [
-        ('[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"3"}}]', ["Pods"]),
-        ("[]", ["Resource"]),
-        ("no JSON", ["Resource"]),
-        (None, ["Resource"]),
+        ({"metrics": PODS_METRIC}, ["Pods"], {"metrics"}),
+        ({"metrics": "[]", "behavior": "{}"}, ["Resource"], set()),
+        ({"metrics": "no JSON", "behavior": "null"}, ["Resource"], set()),
+        ({"behavior": '{"scaleDown":{"stabilizationWindowSeconds":7}}', "other": "x"}, ["Resource"],
+         {"behavior", "other"}),
+        ({}, ["Resource"], set()),
     ],
-)
-def test_target_of_cpu_has_a_default_unless_there_are_other_metrics(
-    kube: Kube, text: str | None, metrics: list[str]
+)  # fmt: skip
+def test_annotations_of_the_old_version_are_read_and_kept_if_they_have_content(
+    kube: Kube, annotations: dict[str, str], metrics: list[str], remaining: set[str]
 ) -> None:
-    annotations = {} if text is None else {f"{PREFIX}metrics": text}
-    kube.ok("POST", URL.format("v1"), {"metadata": {"name": "h", "annotations": annotations}, "spec": SPEC})
+    """The target of CPU has a default unless there are other metrics."""
+    meta = {"name": "h", "annotations": {f"{PREFIX}{name}": text for name, text in annotations.items()}}
+    created = kube.ok("POST", URL.format("v1"), {"metadata": meta, "spec": SPEC})
+    assert {name.removeprefix(PREFIX) for name in created["metadata"].get("annotations") or ()} == remaining
+    assert created["spec"].get("targetCPUUtilizationPercentage") == (80 if metrics == ["Resource"] else None)
     stored = kube.ok("GET", URL.format("v2") + "/h")
     assert [each["type"] for each in stored["spec"]["metrics"]] == metrics
-    assert "annotations" not in stored["metadata"]
-    old = kube.ok("GET", URL.format("v1") + "/h")["spec"]
-    assert old.get("targetCPUUtilizationPercentage") == (80 if metrics == ["Resource"] else None)
+    assert {name.removeprefix(PREFIX) for name in stored["metadata"].get("annotations") or ()} <= {"other"}

@@ -86,33 +86,9 @@ def test_new_pod_is_pending(kube: Kube) -> None:
     assert again == pod
 
 
-def test_service_gets_an_address_it_keeps(kube: Kube) -> None:
-    ports = [{"port": 80}]
-    built = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"ports": ports}})
-    assert built["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "targetPort": 80}]
-    assert built["spec"]["clusterIP"].startswith("10.96.")
-    changed = kube.ok("PATCH", f"{CORE}/services/s", {"spec": {"sessionAffinity": "ClientIP"}}, MERGE)
-    assert changed["spec"]["clusterIP"] == built["spec"]["clusterIP"]
-
-
 def test_string_data_of_a_secret_becomes_data(kube: Kube) -> None:
     built = kube.ok("POST", f"{CORE}/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
     assert (built["type"], built["data"], "stringData" in built) == ("Opaque", {"a": "Yg=="}, False)
-
-
-def test_job_selects_its_pods_by_its_uid(kube: Kube) -> None:
-    spec = {"template": {"spec": {**POD_SPEC, "restartPolicy": "Never"}}}
-    built = kube.ok("POST", "/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": "j"}, "spec": spec})
-    uid = built["metadata"]["uid"]
-    assert built["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
-    assert built["spec"]["template"]["metadata"]["labels"]["job-name"] == "j"
-    assert (built["spec"]["completions"], built["spec"]["backoffLimit"]) == (1, 6)
-
-
-def test_job_whose_pods_restart_for_ever_is_invalid(kube: Kube) -> None:
-    obj = {"metadata": {"name": "j"}, "spec": {"template": {"spec": POD_SPEC}}}
-    causes = kube.refused(422, "POST", "/apis/batch/v1/namespaces/default/jobs", obj)["details"]["causes"]
-    assert [cause["reason"] for cause in causes] == ["FieldValueRequired"]
 
 
 @pytest.mark.parametrize(
@@ -165,13 +141,6 @@ def test_new_style_event_requires_its_reporter(kube: Kube) -> None:
     assert [*fields] == ["reportingComponent", "reportingInstance", "action", "reason"]
 
 
-def test_lease_duration_must_be_positive(kube: Kube) -> None:
-    url = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
-    lease = {"metadata": {"name": "l"}, "spec": {"leaseDurationSeconds": 0, "leaseTransitions": -1}}
-    causes = kube.refused(422, "POST", url, lease)["details"]["causes"]
-    assert [cause["field"] for cause in causes] == ["spec.leaseDurationSeconds", "spec.leaseTransitions"]
-
-
 def test_field_of_a_disabled_feature_is_dropped_and_keeps_its_owner(kube: Kube) -> None:
     url = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
     lease = kube.ok("POST", url, {"metadata": {"name": "l"}, "spec": {"preferredHolder": "x"}})
@@ -212,16 +181,3 @@ def test_service_of_another_type_keeps_only_what_that_type_has(
 def test_headless_service_without_a_selector_is_dual_stack(kube: Kube) -> None:
     spec = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"clusterIP": "None"}})["spec"]
     assert (spec["ipFamilies"], spec["ipFamilyPolicy"]) == (["IPv4", "IPv6"], "RequireDualStack")
-
-
-def test_annotation_of_a_daemon_set_counts_the_changes_of_its_template(kube: Kube) -> None:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": POD_SPEC}
-    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
-    sets = "/apis/apps/v1/namespaces/default/daemonsets"
-    built = kube.ok("POST", sets, {"metadata": {"name": "d"}, "spec": spec})
-    changes = ({"minReadySeconds": 1}, {"template": {"metadata": {"labels": {"c": "d"}}}})
-    changed = [kube.ok("PATCH", f"{sets}/d", {"spec": change}, MERGE) for change in changes]
-    counted = [
-        item["metadata"]["annotations"]["deprecated.daemonset.template.generation"] for item in (built, *changed)
-    ]
-    assert counted == ["1", "1", "2"]

@@ -73,6 +73,19 @@ pods spec: {volumes: [{name: v, projected: {sources: [{secret: {name: s, items: 
     => volume "v" (Projected): overlapping paths: "a/b" (DownwardAPI) with "a" (Secret "s")
 pods metadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: a}}, spec: {}
     => metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: non-functional
+services spec: {ports: [{port: 1}], externalIPs: [1.2.3.4]}
+    => spec.externalIPs is deprecated and may no longer be implemented in some clusters
+secrets type: kubernetes.io/tls, data: {tls.crt: "", tls.key: ""}
+    => tls: failed to find any PEM data in certificate input
+resourcequotas spec: {hard: {requests.cpu: "2", limits.cpu: "1"}}
+    => ResourceQuota requests.cpu (2) should be less than limits.cpu (1)
+persistentvolumeclaims spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1500m}}}
+    => spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer
+nodes spec: {externalID: x} => spec.externalID: this field is deprecated, and is unused by Kubernetes
+ingresses metadata: {annotations: {kubernetes.io/ingress.class: x}}, spec: {}
+    => annotation "kubernetes.io/ingress.class" is deprecated, please use 'spec.ingressClassName' instead
+networkpolicies spec: {podSelector: {}, ingress: [{from: [{ipBlock: {cidr: "2001:DB8::/32"}}]}]}
+    => spec.ingress[0].from[0].ipBlock.cidr: IPv6 CIDR value "2001:DB8::/32" should be in RFC 5952 canonical format
 """
 
 

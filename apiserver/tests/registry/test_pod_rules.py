@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from apiserver.tests.inprocess import PODS, Kube
+from apiserver.tests.inprocess import MERGE, PODS, Kube
 from apiserver.tests.registry.ruletables import cases, check
 
 INVALID = r"""
@@ -114,6 +114,19 @@ c: {resources: {limits: {hugepages-2Mi: 3Mi, cpu: 1}, requests: {hugepages-2Mi: 
 c: {resources: {requests: {example.com/gpu: 1}}} => c.resources.limits: Required value: Limit must be set for non
 c: {resources: {limits: {example.com/gpu: 2}, requests: {example.com/gpu: 1}}} => c.resources.requests: Invalid value:
 c: {resources: {claims: [{name: x}]}} => c.resources.claims[0]: Not found: "x": must be one of the names
+initContainers: [{name: i, image: i, lifecycle: {}}]
+    => initContainers[0].lifecycle: Forbidden: may not be set for init containers without restartPolicy=Always
+tolerations: [{key: a, tolerationSeconds: 0}]
+    => tolerations[0].effect: Invalid value: "": effect must be 'NoExecute' when `tolerationSeconds` is set
+c: {resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}}
+    => c.resources.requests: Invalid value: "2Gi": must be less than or equal to memory limit of 1Gi
+c: {volumeMounts: [{name: lost, mountPath: /x}]} => c.volumeMounts[0].name: Not found: "lost"
+c: {readinessProbe: {periodSeconds: 5}} => c.readinessProbe: Required value: must specify a handler type
+c: {env: [{name: A, valueFrom: {fieldRef: {fieldPath: spec.containers}}}]}
+    => c.env[0].valueFrom.fieldRef.fieldPath: Invalid value: "spec.containers": error converting fieldPath: field
+v: {emptyDir: {}, secret: {secretName: s}} => v.secret: Forbidden: may not specify more than 1 volume type
+v: {downwardAPI: {items: [{path: ../a, fieldRef: {fieldPath: metadata.name}}]}}
+    => v.downwardAPI.path: Invalid value: "../a": must not contain '..'
 """
 
 
@@ -131,3 +144,9 @@ def pod(fields: str) -> dict[str, Any]:
 def test_invalid_pod_is_rejected_with_an_error_for_each_field(kube: Kube, fields: str, errors: str) -> None:
     status = kube.refused(422, "POST", PODS, {"metadata": {"name": "x"}, "spec": pod(fields)})
     check(status, errors, {"spec.containers[0].": "c.", "spec.volumes[0].": "v.", "spec.": ""})
+
+
+def test_diff_of_a_rejected_update_names_the_changed_field(kube: Kube) -> None:
+    kube.ok("POST", PODS, {"metadata": {"name": "x"}, "spec": pod("")})
+    status = kube.refused(422, "PATCH", f"{PODS}/x", {"spec": {"hostname": "other"}}, MERGE)
+    assert '\n- "Hostname": "",\n+ "Hostname": "other",\n' in status["message"]

@@ -75,34 +75,6 @@ def test_negative_grace_period_is_replaced_in_a_pod_and_has_a_warning_in_a_templ
     assert warnings(stored) == [f"spec.template.spec.terminationGracePeriodSeconds: {reason}"]
 
 
-BACKEND = {"defaultBackend": {"service": {"name": "s", "port": {"number": 1}}}}
-CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1500m"}}}
-OLD_CLASS = {"annotations": {"kubernetes.io/ingress.class": "x"}}
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "expected"),
-    [
-        (f"{CORE}/services", {"spec": {"ports": [{"port": 1}], "externalIPs": ["1.2.3.4"]}}, "spec.externalIPs"),
-        (f"{CORE}/secrets", {"type": "kubernetes.io/tls", "data": {"tls.crt": "", "tls.key": ""}},
-         "tls: failed to find any PEM data in certificate input"),
-        (f"{CORE}/resourcequotas", {"spec": {"hard": {"requests.cpu": "2", "limits.cpu": "1"}}},
-         "ResourceQuota requests.cpu (2) should be less than limits.cpu (1)"),
-        (f"{CORE}/persistentvolumeclaims", {"spec": CLAIM}, "spec.resources.requests[storage]: fractional byte value"),
-        ("/api/v1/nodes", {"spec": {"externalID": "x"}}, "spec.externalID: this field is deprecated, and is unused"),
-        ("/apis/networking.k8s.io/v1/namespaces/default/ingresses", {"metadata": OLD_CLASS, "spec": BACKEND},
-         "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead"),
-        ("/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
-         {"spec": {"podSelector": {}, "ingress": [{"from": [{"ipBlock": {"cidr": "2001:DB8::/32"}}]}]}},
-         'IPv6 CIDR value "2001:DB8::/32" should be in RFC 5952 canonical format ("2001:db8::/32")'),
-    ],
-    ids=["service", "secret", "quota", "claim", "node", "ingress", "policy"],
-)  # fmt: skip
-def test_valid_objects_have_the_warnings_of_their_kind(kube: Kube, path: str, body: Object, expected: str) -> None:
-    body = {**body, "metadata": {"name": "a", **body.get("metadata", {})}}
-    assert any(expected in text for text in warnings(kube.send("POST", path, body)))
-
-
 def test_update_warns_of_a_template_only_if_the_spec_changes(kube: Kube) -> None:
     url, body = f"{APPS}/deployments", deployment("a.b")
     body["spec"]["template"]["spec"]["containers"][0]["env"] = TWICE
@@ -135,8 +107,9 @@ def test_new_finalizer_without_a_domain_of_a_custom_object_is_warned_about(kube:
 
 @pytest.mark.parametrize("url", [f"{CORE}/services", "/apis/networking.k8s.io/v1/namespaces/default/ingresses"])
 def test_addresses_of_load_balancers_have_the_warnings_of_addresses(kube: Kube, url: str) -> None:
-    spec = {"type": "LoadBalancer", "ports": [{"port": 1}]}
-    kube.ok("POST", url, {"metadata": {"name": "a"}, "spec": spec if "services" in url else BACKEND})
+    backend = {"service": {"name": "s", "port": {"number": 1}}}
+    spec = {"type": "LoadBalancer", "ports": [{"port": 1}]} if "services" in url else {"defaultBackend": backend}
+    kube.ok("POST", url, {"metadata": {"name": "a"}, "spec": spec})
     status = {"loadBalancer": {"ingress": [{"ip": "2001:DB8::1"}]}}
     (text,) = warnings(kube.send("PATCH", f"{url}/a/status", {"status": status}, MERGE))
     assert text.startswith('status.loadBalancer.ingress[0]: IPv6 address "2001:DB8::1" should be')

@@ -49,13 +49,6 @@ def test_label_of_the_pod_cannot_be_selected_twice(kube: Kube) -> None:
     assert "exists in both matchLabelKeys and labelSelector" in status["message"]
 
 
-def test_empty_preemption_policy_is_invalid(kube: Kube) -> None:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod(preemptionPolicy="")["spec"]}
-    body = {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}
-    status = kube.refused(422, "POST", "/apis/apps/v1/namespaces/default/deployments", body)
-    assert [cause["field"] for cause in status["details"]["causes"]] == ["spec.template.spec.preemptionPolicy"]
-
-
 def test_resize_does_not_change_its_policy(kube: Kube) -> None:
     resources = {"requests": {"cpu": "1"}}
     policy = [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]
@@ -105,13 +98,6 @@ def test_service_becomes_single_stack_and_keeps_its_first_family(kube: Kube) -> 
     assert "must be 'SingleStack' to release the secondary IP family" in status["message"]
     single = {**body, "spec": {**body["spec"], "ipFamilyPolicy": "SingleStack"}}
     assert kube.ok("PUT", f"{SERVICES}/s", single)["spec"]["ipFamilies"] == ["IPv4"]
-
-
-def test_target_of_an_autoscaler_needs_a_group(kube: Kube) -> None:
-    target = {"apiVersion": "/", "kind": "D", "name": "d"}
-    body = {"metadata": {"name": "h"}, "spec": {"maxReplicas": 1, "scaleTargetRef": target}}
-    status = kube.refused(422, "POST", "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", body)
-    assert [cause["field"] for cause in status["details"]["causes"]] == ["spec.scaleTargetRef.apiVersion"]
 
 
 def test_status_of_a_job_without_labels_has_those_of_its_pods(kube: Kube) -> None:
@@ -184,3 +170,32 @@ def test_claims_of_the_status_of_a_pod_are_those_of_its_spec(kube: Kube) -> None
         (cause,) = kube.refused(422, "PATCH", f"{PODS}/p/status", written, MERGE)["details"]["causes"]
         assert cause["field"] == f"status.resourceClaimStatuses[{field}"
         assert cause["message"].startswith(message)
+
+
+def test_priority_and_tolerations_are_kept_by_an_update_without_them(kube: Kube) -> None:
+    built = kube.ok("POST", PODS, pod())
+    local = {field: value for field, value in built["spec"].items() if field not in ("priority", "tolerations")}
+    updated = kube.ok("PUT", f"{PODS}/p", {**built, "spec": local})
+    assert updated["spec"] == built["spec"]
+
+
+def test_quality_of_service_is_kept_by_a_status_without_it(kube: Kube) -> None:
+    built = kube.ok("POST", PODS, pod())
+    updated = kube.ok("PUT", f"{PODS}/p/status", {**built, "status": {"phase": "Running"}})
+    assert updated["status"] == {"phase": "Running", "qosClass": built["status"]["qosClass"]}
+
+
+def test_api_service_of_a_service_is_at_the_port_of_https(kube: Kube) -> None:
+    spec = {"group": "x.y", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+    body = {"metadata": {"name": "v1.x.y"}, "spec": {**spec, "service": {"name": "s", "namespace": "default"}}}
+    url = "/apis/apiregistration.k8s.io/v1/apiservices"
+    assert kube.ok("POST", url, body)["spec"]["service"]["port"] == 443
+
+
+def test_condition_of_an_api_service_has_one_of_three_statuses(kube: Kube) -> None:
+    spec = {"group": "x.y", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+    url = "/apis/apiregistration.k8s.io/v1/apiservices"
+    built = kube.ok("POST", url, {"metadata": {"name": "v1.x.y"}, "spec": spec})
+    wrong = {**built, "status": {"conditions": [{"type": "Available", "status": "Bad"}]}}
+    causes = kube.refused(422, "PUT", f"{url}/v1.x.y/status", wrong)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["status.conditions[0].status"]

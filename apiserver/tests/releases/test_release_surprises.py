@@ -8,65 +8,19 @@ from apiserver.tests.inprocess import (
     APPLY,
     CONFIG_MAPS,
     DEFINITIONS,
-    DEPLOYMENTS,
     MERGE,
     PODS,
-    SERVICES,
-    STRATEGIC,
     Kube,
     definition,
-    deployment,
     pod,
 )
 
 Object = dict[str, Any]
-SETS, SCALERS = (
-    "/apis/apps/v1/namespaces/default/statefulsets",
-    "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
-)
-OLD, MIDDLE, NEW = "1.35", "1.36", "1.37"
+MIDDLE, NEW = "1.36", "1.37"
 
 
 def config_map(name: str, **members: Any) -> Object:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, **members}
-
-
-def service(name: str, **spec: Any) -> Object:
-    return {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
-
-
-def stateful_set(**rolling: Any) -> Object:
-    spec = deployment("s")["spec"]
-    strategy = {"type": "RollingUpdate", "rollingUpdate": rolling}
-    built = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s"}}
-    return {**built, "spec": {**spec, "serviceName": "s", "updateStrategy": strategy}}
-
-
-def autoscaler(**spec: Any) -> Object:
-    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
-    external = {"metric": {"name": "q"}, "target": {"type": "Value", "value": "1"}}
-    metrics = [{"type": "External", "external": external}]
-    named = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}}
-    return {**named, "spec": {"maxReplicas": 3, "scaleTargetRef": target, "metrics": metrics, **spec}}
-
-
-def with_rule(rule: str, plural: str = "bars", **schema: Any) -> Object:
-    built = definition(plural, plural[:-1].capitalize(), schema={"type": "object", **schema})
-    root = built["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    root["x-kubernetes-validations"] = [{"rule": rule}]
-    return built
-
-
-@pytest.mark.parametrize(("version", "stored"), [(OLD, None), (MIDDLE, None), (NEW, 3)])
-def test_max_unavailable_of_a_stateful_set_is_dropped_before_1_37(version: str, stored: int | None) -> None:
-    created = Kube(version=version).ok("POST", SETS, stateful_set(maxUnavailable=3))
-    assert created["spec"]["updateStrategy"]["rollingUpdate"].get("maxUnavailable") == stored
-
-
-@pytest.mark.parametrize("value", [0, "0%", "101%", -1])
-def test_max_unavailable_of_a_stateful_set_is_validated_since_1_37(value: int | str) -> None:
-    status = Kube().refused(422, "POST", SETS, stateful_set(maxUnavailable=value))
-    assert "spec.updateStrategy.rollingUpdate.maxUnavailable" in status["message"]
 
 
 def test_definition_has_no_observed_generation(kube: Kube) -> None:
@@ -98,67 +52,10 @@ def test_object_that_outlived_its_namespace_can_be_updated_since_1_37(version: s
 def test_sum_changes_a_large_quantity_before_1_37(version: str, order: str) -> None:
     kube, large = Kube(version=version), "quantity('9999999999999999999999999999999999999')"
     rule = f"[{large}].all(x, x.add(quantity('1')).compareTo(x.add(quantity('2'))) == {order})"
-    kube.ok("POST", DEFINITIONS, with_rule(rule))
-    bar = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}}
+    schema = {"type": "object", "x-kubernetes-validations": [{"rule": rule}]}
+    kube.ok("POST", DEFINITIONS, definition("bars", "Bar", schema=schema))
+    bar = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}, "spec": {}}
     kube.ok("POST", "/apis/samplecontroller.k8s.io/v1alpha1/namespaces/default/bars", bar)
-
-
-@pytest.mark.parametrize(("version", "code"), [(OLD, 422), (MIDDLE, 422), (NEW, 201)])
-def test_includes_is_a_member_of_any_value_since_1_37(version: str, code: int) -> None:
-    rule = "'model-a'.includes('model-a') && [1, 2].includes(2) && !'a'.includes('b')"
-    assert Kube(version=version).send("POST", DEFINITIONS, with_rule(rule)).status == code
-
-
-@pytest.mark.parametrize(("version", "warned"), [(MIDDLE, False), (NEW, True)])
-def test_set_of_maps_has_a_warning_since_1_37(version: str, warned: bool) -> None:
-    items = {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"a": {"type": "string"}}}
-    schema = {"type": "object", "properties": {"x": {"type": "array", "x-kubernetes-list-type": "set", "items": items}}}
-    sent = Kube(version=version).send("POST", DEFINITIONS, definition("bars", "Bar", schema=schema))
-    assert sent.status == 201
-    assert any("x-kubernetes-list-type: set" in value for _, value in sent.headers) is warned
-
-
-@pytest.mark.parametrize(("version", "code"), [(MIDDLE, 422), (NEW, 201)])
-def test_length_of_names_is_limited_for_estimates_since_1_37(version: str, code: int) -> None:
-    item = {"type": "array", "maxItems": 100, "items": {"type": "string", "maxLength": 100}}
-    rule = "self.spec.x.all(i, self.metadata.name.contains(i))"
-    built = with_rule(rule, properties={"x": item})
-    assert Kube(version=version).send("POST", DEFINITIONS, built).status == code
-
-
-MIGRATIONS = {(OLD, "v1"): 404, (MIDDLE, "v1"): 404, (MIDDLE, "v1beta1"): 404, (NEW, "v1"): 200, (NEW, "v1beta1"): 404}
-
-
-@pytest.mark.parametrize(("version", "api", "code"), [(*key, code) for key, code in MIGRATIONS.items()])
-def test_storage_version_migration_is_served_since_1_37(version: str, api: str, code: int) -> None:
-    assert Kube(version=version).send("GET", f"/apis/storagemigration.k8s.io/{api}").status == code
-
-
-@pytest.mark.parametrize(
-    ("kind", "since"), [("apps.v1.Deployment", NEW), ("autoscaling.v2.HorizontalPodAutoscaler", MIDDLE)]
-)
-def test_spec_is_required_in_schemas_since_a_version(kind: str, since: str) -> None:
-    group = f"/openapi/v3/apis/{'/'.join(kind.split('.')[:2])}"
-    for version in (OLD, MIDDLE, NEW):
-        schema = Kube(version=version).ok("GET", group)["components"]["schemas"][f"io.k8s.api.{kind}"]
-        assert ("spec" in schema.get("required", [])) is (version >= since), version
-
-
-@pytest.mark.parametrize(("version", "code"), [(OLD, 422), (MIDDLE, 201), (NEW, 201)])
-def test_service_may_begin_with_a_digit_since_1_36(version: str, code: int) -> None:
-    assert Kube(version=version).send("POST", SERVICES, service("1abc")).status == code
-
-
-@pytest.mark.parametrize(("version", "code"), [(OLD, 201), (MIDDLE, 422), (NEW, 422)])
-def test_leading_zeros_of_addresses_are_rejected_since_1_36(version: str, code: int) -> None:
-    sent = Kube(version=version).send("POST", SERVICES, service("a", externalIPs=["010.000.001.005"]))
-    assert sent.status == code
-    assert any("non-standard IP address" in value for _, value in sent.headers) is (version == OLD)
-
-
-def test_external_addresses_have_a_warning() -> None:
-    sent = Kube(version=MIDDLE).send("POST", SERVICES, service("a", externalIPs=["1.2.3.4"]))
-    assert any("spec.externalIPs is deprecated" in value for _, value in sent.headers)
 
 
 def test_old_aggregated_discovery_alone_is_not_acceptable() -> None:
@@ -173,31 +70,11 @@ SUSPENDED = {
 }
 
 
-@pytest.mark.parametrize(
-    ("version", "change", "code"),
-    [
-        (OLD, {"resources": {"requests": {"cpu": "1"}}}, 422),
-        (MIDDLE, {"resources": {"requests": {"cpu": "1"}}}, 200),
-        (MIDDLE, {"image": "other"}, 422),
-    ],
-)
-def test_resources_of_a_suspended_job_can_change_since_1_36(version: str, change: Object, code: int) -> None:
-    kube = Kube(version=version)
-    kube.ok("POST", JOBS, SUSPENDED)
-    patch = {"spec": {"template": {"spec": {"containers": [{"name": "c", **change}]}}}}
-    assert kube.send("PATCH", f"{JOBS}/j", patch, STRATEGIC).status == code
-
-
 def test_labels_of_the_template_of_a_suspended_job_can_change() -> None:
     kube = Kube(version=MIDDLE)
     kube.ok("POST", JOBS, SUSPENDED)
     patch = {"spec": {"template": {"metadata": {"labels": {"a": "b"}}, "spec": {"nodeSelector": {"a": "b"}}}}}
     kube.ok("PATCH", f"{JOBS}/j", patch, MERGE)
-
-
-@pytest.mark.parametrize(("version", "code"), [(OLD, 422), (MIDDLE, 422), (NEW, 201)])
-def test_autoscaler_can_scale_to_zero_since_1_37(version: str, code: int) -> None:
-    assert Kube(version=version).send("POST", SCALERS, autoscaler(minReplicas=0)).status == code
 
 
 def test_generated_name_has_at_most_63_characters_and_few_letters(kube: Kube) -> None:
@@ -253,71 +130,6 @@ def test_empty_patch_writes_nothing_and_an_equal_apply_writes_its_manager(kube: 
     assert "other" not in str(patched["managedFields"])
     applied = kube.ok("PATCH", f"{CONFIG_MAPS}/a?fieldManager=m&force=true", config_map("a", data={"k": "v"}), APPLY)
     assert applied["metadata"]["resourceVersion"] != before
-
-
-def containers_after(patch: list[Object]) -> list[Object]:
-    kube = Kube()
-    built = deployment()
-    built["spec"]["template"]["spec"]["containers"] = [{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]
-    kube.ok("POST", DEPLOYMENTS, built)
-    sent = {"spec": {"template": {"spec": {"containers": patch}}}}
-    containers: list[Object] = kube.ok("PATCH", f"{DEPLOYMENTS}/d", sent, STRATEGIC)["spec"]["template"]["spec"][
-        "containers"
-    ]
-    return containers
-
-
-def test_directives_of_strategic_patches() -> None:
-    assert [each["name"] for each in containers_after([{"name": "x", "$patch": "delete"}])] == ["c", "d"]
-    both = containers_after([{"name": "c", "image": "new"}, {"name": "c", "$patch": "delete"}])
-    assert {each["name"]: each["image"] for each in both} == {"c": "new", "d": "i"}
-
-
-def test_item_that_replaces_a_list_leaves_none(kube: Kube) -> None:
-    kube.ok("POST", DEPLOYMENTS, deployment())
-    patch = {"spec": {"template": {"spec": {"containers": [{"name": "nginx", "$patch": "replace", "image": "z"}]}}}}
-    kube.refused(422, "PATCH", f"{DEPLOYMENTS}/d", patch, STRATEGIC)
-
-
-def test_directive_in_an_atomic_list_is_an_unknown_field(kube: Kube) -> None:
-    built = deployment()
-    built["spec"]["template"]["spec"]["tolerations"] = [{"key": "x", "operator": "Exists"}]
-    kube.ok("POST", DEPLOYMENTS, built)
-    patch = {"spec": {"template": {"spec": {"tolerations": [{"key": "m", "$patch": "delete"}]}}}}
-    stored = kube.ok("PATCH", f"{DEPLOYMENTS}/d", patch, STRATEGIC)["spec"]["template"]["spec"]["tolerations"]
-    assert [each["key"] for each in stored] == ["m"]
-
-
-def test_annotation_counts_for_the_generation_of_deployments_only(kube: Kube) -> None:
-    kube.ok("POST", DEPLOYMENTS, deployment())
-    kube.ok("POST", SETS, stateful_set())
-    annotated, labelled = {"metadata": {"annotations": {"a": "b"}}}, {"metadata": {"labels": {"a": "b"}}}
-    assert kube.ok("PATCH", f"{DEPLOYMENTS}/d", labelled, MERGE)["metadata"]["generation"] == 1
-    assert kube.ok("PATCH", f"{DEPLOYMENTS}/d", annotated, MERGE)["metadata"]["generation"] == 2
-    assert kube.ok("PATCH", f"{SETS}/s", annotated, MERGE)["metadata"]["generation"] == 1
-
-
-def test_item_stays_only_if_somebody_owns_the_item_itself(kube: Kube) -> None:
-    built = deployment()
-    built["spec"]["template"]["spec"]["containers"] = [{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]
-    kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=x", built, APPLY)
-    image = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "new"}]}}}}
-    kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=updater", image, STRATEGIC)
-    built["spec"]["template"]["spec"]["containers"] = [{"name": "d", "image": "i"}]
-    applied = kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=x", built, APPLY)
-    assert [each["name"] for each in applied["spec"]["template"]["spec"]["containers"]] == ["d"]
-
-
-@pytest.mark.parametrize(("version", "columns"), [(MIDDLE, 2), (NEW, 8)])
-def test_table_of_definitions_has_columns_since_1_37(version: str, columns: int) -> None:
-    table = Kube(version=version).ok("GET", DEFINITIONS, accept="application/json;as=Table;g=meta.k8s.io;v=v1")
-    assert len(table["columnDefinitions"]) == columns
-
-
-@pytest.mark.parametrize(("version", "code"), [(OLD, 404), (MIDDLE, 200), (NEW, 200)])
-def test_debugging_pages_are_served_since_1_36(version: str, code: int) -> None:
-    kube = Kube(version=version)
-    assert [kube.send("GET", path).status for path in ("/statusz", "/flagz")] == [code, code]
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,9 @@ from apiserver.tests.inprocess import (
     APPLY,
     CONFIG_MAPS,
     DEFINITIONS,
-    DEPLOYMENTS,
     MERGE,
     Kube,
     definition,
-    deployment,
 )
 
 Object = dict[str, Any]
@@ -65,20 +63,6 @@ def test_entry_of_a_map_goes_with_its_applier_and_a_struct_keeps_what_others_own
     applied = kube.ok("PATCH", f"{BARS}/a?fieldManager=x", bar(), APPLY).get("spec") or {}
     entry = (applied.get("m") or {}).get("k") if path == "m" else applied.get("o")
     assert entry == after
-
-
-def test_item_that_a_second_applier_owns_stays_so_that_the_apply_fails(kube: Kube) -> None:
-    built = deployment()
-    containers = [{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]
-    built["spec"]["template"]["spec"]["containers"] = containers
-    kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=x", built, APPLY)
-    variable = {"name": "c", "env": [{"name": "E", "value": "v"}]}
-    second = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}}
-    second["spec"] = {"template": {"spec": {"containers": [variable]}}}
-    kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=y", second, APPLY)
-    built["spec"]["template"]["spec"]["containers"] = containers[1:]
-    status = kube.refused(422, "PATCH", f"{DEPLOYMENTS}/d?fieldManager=x", built, APPLY)
-    assert [cause["field"] for cause in status["details"]["causes"]] == ["spec.template.spec.containers[0].image"]
 
 
 @pytest.mark.parametrize(

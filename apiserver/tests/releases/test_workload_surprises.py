@@ -2,18 +2,15 @@
 
 from datetime import datetime
 from itertools import takewhile
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PODS, PodCluster
+from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PodCluster
 from apiserver.tests.inprocess import STRATEGIC, Kube
 from clientgo.internal.cron import times_after
 from clientgo_apiserver.storage.stored import Key
 
-Object = dict[str, Any]
-BUDGETS: Key = ("policy", "poddisruptionbudgets")
 CRON_JOBS: Key = ("batch", "cronjobs")
 JOBS: Key = ("batch", "jobs")
 FIRST_DAYS_SECOND = 1_700_000_000  # of the clock of tests: 2023-11-14T22:13:20Z
@@ -31,16 +28,6 @@ def test_rollout_with_both_limits_rounded_to_zero_replaces_one_pod(cluster: PodC
         available.append(cluster.status(DEPLOYMENTS)["availableReplicas"])
         cluster.step(0.5)
     assert min(available) == 9
-
-
-@pytest.mark.parametrize(("limit", "allowed"), [("maxUnavailable", 4), ("minAvailable", 3)])
-def test_percentages_of_budgets_round_up(cluster: PodCluster, limit: str, allowed: int) -> None:
-    cluster.deployment(replicas=7)
-    cluster.create(
-        BUDGETS, {"metadata": {"name": "w"}, "spec": {limit: "50%", "selector": {"matchLabels": {"app": "w"}}}}
-    )
-    cluster.step(times=5)
-    assert cluster.status(BUDGETS)["disruptionsAllowed"] == allowed
 
 
 def test_failures_of_a_job_delay_its_pods_by_10_20_and_40_seconds(cluster: PodCluster) -> None:
@@ -82,15 +69,6 @@ def test_schedule_runs_by_the_local_clock_when_it_is_shifted(schedule: str, zone
 
 
 PATH = "/api/v1/namespaces/default/pods"
-
-
-def test_annotation_of_the_revision_does_not_count_for_the_generation(cluster: PodCluster) -> None:
-    cluster.deployment(replicas=1)
-    cluster.step()
-    meta = cluster.get(DEPLOYMENTS)["metadata"]
-    assert meta["annotations"] == {"deployment.kubernetes.io/revision": "1"}
-    assert meta["generation"] == 1
-    assert len(cluster.store.list(PODS)) == 1
 
 
 @pytest.mark.parametrize(("version", "code"), [("1.35", 422), ("1.36", 200), ("1.37", 200)])

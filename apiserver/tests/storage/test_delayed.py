@@ -5,26 +5,15 @@ from typing import Any
 
 import pytest
 
+from apiserver.tests.storage.things import Recorder
 from clientgo.testing.clock import FakeClock
-from clientgo_apiserver.api.resources import Resource
 from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.store import Store
-from clientgo_apiserver.storage.stored import Key, StorageEvent
+from clientgo_apiserver.storage.stored import Key
 
 MAPS: Key = ("", "configmaps")
 OTHERS: Key = ("", "secrets")
-
-
-class Watcher:
-    def __init__(self) -> None:
-        self.events: list[StorageEvent] = []
-
-    def deliver(self, event: StorageEvent) -> None:
-        self.events.append(event)
-
-    def unserved(self, resource: Resource) -> None:
-        pass
 
 
 def put(store: Store) -> object:
@@ -53,7 +42,7 @@ def test_delayed_write_precedes_the_first_read_of_its_key(read: str) -> None:
 
 
 def test_write_of_a_watched_key_is_not_delayed() -> None:
-    store, watcher = Store(), Watcher()
+    store, watcher = Store(), Recorder()
     store.attach(MAPS, watcher)
     store.delay(MAPS, lambda: put(store))
     assert [event.type for event in watcher.events] == ["ADDED"]

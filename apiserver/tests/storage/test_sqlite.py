@@ -11,6 +11,7 @@ import pytest
 import urllib3
 
 from apiserver.tests.inprocess import DEFINITIONS, FOOS, definition, foo, result_of
+from apiserver.tests.storage.things import KEY, thing
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.handlers.dispatch import Api
 from clientgo_apiserver.server import ApiServer, build
@@ -19,12 +20,6 @@ from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.sqlite import FILE_NAME, DataUnusable, SqliteJournal
 from clientgo_apiserver.storage.store import Store
 from tests.fulldisk import full_disk
-
-KEY = ("", "things")
-
-
-def thing(name: str, value: int = 0) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Thing", "metadata": {"name": name, "namespace": "ns"}, "value": value}
 
 
 @contextmanager

@@ -1,27 +1,22 @@
 """Pages of lists: one snapshot to the end, at the cost of the entries shown."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.tests.storage.things import KEY, thing
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Entry, Name, Range, Window
 
-KEY = ("", "things")
 NAMESPACES = st.sampled_from(["", "n", "ns", "ns2"])
 WRITES = st.lists(st.tuples(st.booleans(), NAMESPACES.filter(bool), st.sampled_from("abcd")), max_size=12)
-
-
-def thing(namespace: str, name: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Thing", "metadata": {"name": name, "namespace": namespace}}
 
 
 def write(store: Store, writes: list[tuple[bool, str, str]]) -> None:
     for put, namespace, name in writes:
         if put:
-            store.put(KEY, thing(namespace, name))
+            store.put(KEY, thing(name, namespace))
         else:
             store.remove(KEY, namespace, name)
 
@@ -61,8 +56,8 @@ class Counted(dict[Name, Entry]):
 
 def test_page_looks_up_what_it_shows_and_no_more_of_many() -> None:
     names = [("ns", f"{number:05}") for number in range(10_000)]
-    entries = Counted((name, Entry(thing(*name), 1)) for name in names)
-    gone = {("ns", "00500a"): Entry(thing("ns", "00500a"), 1), names[501]: None}
+    entries = Counted((name, Entry(thing(name[1]), 1)) for name in names)
+    gone = {("ns", "00500a"): Entry(thing("00500a"), 1), names[501]: None}
     page = Window(entries, names, Range("ns", names[499]), gone)
     used = iter(page)
     assert [name_of(next(used))[1] for _ in range(3)] == ["00500", "00500a", "00502"]

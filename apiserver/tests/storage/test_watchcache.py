@@ -1,24 +1,10 @@
 """Watch cache: the window of past events that watches and pages read."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from apiserver.tests.storage.things import KEY, Recorder, names, thing
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import ExpiredRevision, FutureRevision
-
-
-def test_past_revision_is_shown_as_it_was() -> None:
-    store = Store()
-    store.put(KEY, thing("a"))
-    at = store.put(KEY, thing("b")).revision
-    store.remove(KEY, "ns", "a")
-    store.put(KEY, thing("b", value=9))
-    store.put(KEY, thing("c"))
-    assert names(store, at=at) == ["a", "b"]
-    assert [entry.object["value"] for entry in store.window(KEY, "ns", at=at)] == [0, 0]
-    assert names(store, at=at, after=("ns", "a")) == ["b"]
 
 
 def test_history_outside_the_window_is_expired_and_the_future_is_unknown() -> None:
@@ -97,43 +83,3 @@ def test_detached_watcher_gets_nothing_more() -> None:
     store.put(KEY, thing("b"))
     assert [event.name[1] for event in watcher.events] == ["a"]
     assert store.watchers(KEY) == []
-
-
-OPERATIONS = st.lists(st.tuples(st.sampled_from(["put", "remove"]), st.sampled_from("abc"), st.integers(0, 9)))
-
-
-@given(OPERATIONS, OPERATIONS)
-def test_list_and_the_events_after_it_always_give_the_final_list(
-    before: list[tuple[str, str, int]], after: list[tuple[str, str, int]]
-) -> None:
-    store = Store()
-    play(store, before)
-    seen = {entry.object["metadata"]["name"]: entry.object for entry in store.entries(KEY)}
-    since, live = store.revision, Recorder()
-    store.attach(KEY, live)
-    play(store, after)
-    assert [event.revision for event in live.events] == sorted({event.revision for event in live.events})
-    assert store.events_since(KEY, since) == live.events
-    for event in live.events:
-        if event.type == "DELETED":
-            del seen[event.name[1]]
-        else:
-            seen[event.name[1]] = event.new.object
-    assert seen == {entry.object["metadata"]["name"]: entry.object for entry in store.entries(KEY)}
-    past = {e.object["metadata"]["name"] for e in store.window(KEY, at=since)}
-    assert past == replayed(before)
-
-
-def play(store: Store, operations: list[tuple[str, str, int]]) -> None:
-    for what, name, value in operations:
-        if what == "put":
-            store.put(KEY, thing(name, value=value))
-        else:
-            store.remove(KEY, "ns", name)
-
-
-def replayed(operations: list[tuple[str, str, int]]) -> set[str]:
-    remaining: set[str] = set()
-    for what, name, _ in operations:
-        (remaining.add if what == "put" else remaining.discard)(name)
-    return remaining

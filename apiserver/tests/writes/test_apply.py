@@ -142,22 +142,6 @@ def test_applied_configuration_must_fit_the_schema(kube: Kube, spec: dict[str, A
     assert status["message"] == f"failed to create typed patch object (/s; /v1, Kind=Service): {message}"
 
 
-SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d"}}
-
-
-def test_replicas_are_applied_and_owned_through_the_scale_subresource(kube: Kube) -> None:
-    kube.ok("POST", DEPLOYMENTS, deployment())
-    url = f"{DEPLOYMENTS}/d/scale?fieldManager=scaler"
-    conflict = kube.refused(409, "PATCH", url, {**SCALE, "spec": {"replicas": 7}}, APPLY)
-    assert conflict["details"]["causes"][0]["field"] == ".spec.replicas"
-    assert kube.ok("PATCH", f"{url}&force=true", {**SCALE, "spec": {"replicas": 7}}, APPLY)["spec"] == {"replicas": 7}
-    entries = kube.ok("GET", f"{DEPLOYMENTS}/d")["metadata"]["managedFields"]
-    local = {"operation": "Apply", "subresource": "scale", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
-    assert local.items() <= entries[0].items()
-    assert "time" not in entries[0]
-    assert "f:replicas" not in entries[1]["fieldsV1"]["f:spec"]
-
-
 def test_scaling_is_recorded_only_if_the_replicas_have_an_owner(kube: Kube) -> None:
     config = deployment()
     del config["spec"]["replicas"]

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, NAMESPACES, Kube, foo, names
+from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, foo
 
 
 def held(name: str = "a") -> dict[str, object]:
@@ -99,30 +99,3 @@ def test_dry_run_deletes_nothing(kube: Kube) -> None:
     kube.ok("DELETE", f"{FOOS}/a?dryRun=All")
     kube.ok("DELETE", f"{FOOS}?dryRun=All")
     kube.ok("GET", f"{FOOS}/a")
-
-
-def test_collection_is_deleted_by_selector(kube: Kube) -> None:
-    kube.ok("POST", FOOS, foo("a", labels={"t": "1"}))
-    kube.ok("POST", FOOS, foo("b"))
-    assert names(kube.ok("DELETE", f"{FOOS}?labelSelector=t=1")) == ["a"]
-    assert names(kube.ok("GET", FOOS)) == ["b"]
-
-
-def test_deleted_namespace_deletes_its_contents_after_finalizers(kube: Kube) -> None:
-    kube.ok("POST", NAMESPACES, {"metadata": {"name": "n"}})
-    foos = FOOS.replace("/default/", "/n/")
-    kube.ok("POST", foos, held())
-    kube.ok("POST", CONFIG_MAPS.replace("/default/", "/n/"), {"metadata": {"name": "c"}})
-    assert kube.ok("DELETE", f"{NAMESPACES}/n")["status"]["phase"] == "Terminating"
-    assert kube.ok("GET", f"{foos}/a")["metadata"]["deletionTimestamp"]
-    kube.refused(404, "GET", CONFIG_MAPS.replace("/default/", "/n/") + "/c")
-    status = kube.refused(403, "POST", foos, foo("late"))
-    assert status["details"]["causes"][0]["reason"] == "NamespaceTerminating"
-    kube.ok("PATCH", f"{foos}/a", {"metadata": {"finalizers": None}}, MERGE)
-    kube.refused(404, "GET", f"{NAMESPACES}/n")
-
-
-def test_contradictory_options_are_rejected(kube: Kube) -> None:
-    kube.ok("POST", FOOS, foo())
-    kube.refused(422, "DELETE", f"{FOOS}/a", {"orphanDependents": True, "propagationPolicy": "Background"})
-    kube.refused(422, "DELETE", f"{FOOS}/a?propagationPolicy=Sideways")

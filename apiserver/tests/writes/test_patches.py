@@ -73,24 +73,6 @@ def strategic(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"spec": {"template": {"spec": {"containers": list(items), **more}}}}
 
 
-def test_strategic_merge_joins_containers_by_name_and_obeys_directives(kube: Kube) -> None:
-    kube.ok("POST", DEPLOYMENTS, deployment())
-    url = f"{DEPLOYMENTS}/d"
-    side = {"name": "side", "image": "busybox"}
-    assert containers(kube.ok("PATCH", url, strategic({"name": "nginx", "image": "n:1"}, side), STRATEGIC)) == [
-        ("nginx", "n:1"),
-        ("side", "busybox"),
-    ]
-    order = {"$setElementOrder/containers": [{"name": "side"}, {"name": "nginx"}]}
-    assert containers(kube.ok("PATCH", url, strategic(side, **order), STRATEGIC))[0][0] == "side"
-    gone = strategic({"name": "nginx", "$patch": "delete"})
-    assert containers(kube.ok("PATCH", url, gone, STRATEGIC)) == [("side", "busybox")]
-    replaced = strategic({"$patch": "replace"}, {"name": "only", "image": "o"})
-    assert containers(kube.ok("PATCH", url, replaced, STRATEGIC)) == [("only", "o")]
-    missing = kube.refused(500, "PATCH", url, strategic({"image": "x"}), STRATEGIC)
-    assert "map[image:x] does not contain declared merge key: name" in missing["message"]
-
-
 def test_patch_cannot_rename_or_break_its_object(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo())
     kube.refused(400, "PATCH", f"{FOOS}/a", {"metadata": {"name": "b"}}, MERGE)

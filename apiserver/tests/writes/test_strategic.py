@@ -57,10 +57,6 @@ ENV, NAMES = f"{TEMPLATE}.containers[0].env[*].name", f"{TEMPLATE}.containers[*]
 @pytest.mark.parametrize(
     ("patch", "path", "values"),
     [
-        pytest.param(env({"name": "A", "value": "9", "$patch": "replace"}), ENV, [], id="replacing item"),
-        pytest.param(
-            env({"name": "A", "$patch": "replace"}, {"name": "Z"}), ENV, ["Z"], id="item beside a replacing one"
-        ),
         pytest.param(first(ports=[{"containerPort": 53, "$patch": "delete"}]),
                      f"{TEMPLATE}.containers[0].ports[*].containerPort", [80], id="delete all of a key"),
         pytest.param(
@@ -71,16 +67,6 @@ ENV, NAMES = f"{TEMPLATE}.containers[0].env[*].name", f"{TEMPLATE}.containers[*]
         ),
         pytest.param(pod(affinity={"nodeAffinity": {"$patch": "replace"}}), f"{TEMPLATE}.affinity", [{}],
                      id="replace absent below"),
-        pytest.param(containers({"name": "c", "image": "new"}, {"name": "c", "$patch": "delete"}),
-                     f"{TEMPLATE}.containers[*].image", ["new", "i"], id="deletions come first"),
-        pytest.param(pod(tolerations=[{"key": "b", "operator": "Exists"}, {"key": "a", "$patch": "delete"}]),
-                     f"{TEMPLATE}.tolerations[*].key", ["b", "a"], id="atomic list"),
-        pytest.param(strategy(**{"$retainKeys": ["type"], "type": "Recreate"}), ".spec.strategy",
-                     [{"type": "Recreate"}], id="retained keys"),
-        pytest.param(first(env=[{"name": "Z", "value": "3"}], **{"$setElementOrder/env": []}), ENV, ["A", "B", "Z"],
-                     id="empty order"),
-        pytest.param({"metadata": {"$deleteFromPrimitiveList/finalizers": "text"}}, ".metadata.finalizers", [],
-                     id="delete from absent"),
         pytest.param(containers({"name": "n", "image": "i", "env": [{"name": "A", "$patch": "delete"}]}), ENV, ["A"],
                      id="new item"),
         pytest.param(pod(initContainers=[{"name": "n", "image": "i", "env": [{"name": "A", "$patch": "delete"}]}]),

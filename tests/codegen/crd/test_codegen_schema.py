@@ -141,9 +141,3 @@ def test_built_in_type_can_be_embedded() -> None:
 def test_float_requires_allow_floats() -> None:
     assert "floats differ between languages" in reported_problems(float)
     assert schema_of(float, allow_floats=True) == {"type": "number"}
-
-
-@pytest.mark.feature("D-70")
-def test_constraint_of_another_type_is_reported() -> None:
-    expected = "ge is for integer and number fields, this one is string"
-    assert expected in reported_problems(Annotated[str, Meta(ge=1)])

@@ -68,27 +68,6 @@ def test_permission_limited_to_a_name_is_not_widened() -> None:
     assert len(rules(item, rbac(groups="a.io", resources="things", verbs="list"))) == 2
 
 
-def test_admin_editor_and_viewer_roles_are_generated(tmp_path: Path) -> None:
-    assert generate(tmp_path, "--generators", "rbac", "--rbac-dir", "rbac") == 0
-    assert not (tmp_path / "made").exists()
-    (editor,) = documents(tmp_path / "rbac/ship_editor_role.yaml")
-    assert editor["metadata"] == {"name": "ship-editor-role"}
-    assert editor["rules"] == [
-        {
-            "apiGroups": ["fleet.example.com"],
-            "resources": ["ships"],
-            "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"],
-        },
-        {"apiGroups": ["fleet.example.com"], "resources": ["ships/status"], "verbs": ["get"]},
-    ]
-    (admin,) = documents(tmp_path / "rbac/ship_admin_role.yaml")
-    assert admin["rules"][0] == {"apiGroups": ["fleet.example.com"], "resources": ["ships"], "verbs": ["*"]}
-    (viewer,) = documents(tmp_path / "rbac/harbour_viewer_role.yaml")
-    assert viewer["rules"] == [
-        {"apiGroups": ["fleet.example.com"], "resources": ["harbours"], "verbs": ["get", "list", "watch"]}
-    ]
-
-
 def test_roles_of_a_second_kind_with_the_same_name_include_the_group(tmp_path: Path) -> None:
     inputs = ["--input-module", "tests.codegen.kinds.foo_c9g", "--input-module", "tests.codegen.kinds.reference_foo"]
     assert main([*inputs, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 0
@@ -96,44 +75,6 @@ def test_roles_of_a_second_kind_with_the_same_name_include_the_group(tmp_path: P
     assert first["metadata"]["name"] == "foo-viewer-role"
     (role,) = documents(tmp_path / "rbac/samplecontroller.k8s.io_foo_viewer_role.yaml")
     assert role["metadata"]["name"] == "samplecontroller.k8s.io-foo-viewer-role"
-
-
-@pytest.mark.feature("A-53", "D-91")
-def test_webhooks_are_sorted_in_two_configurations(tmp_path: Path) -> None:
-    assert generate(tmp_path, "--webhook-dir", "hooks", "--declarations", MASTER) == 0
-    mutating, validating = documents(tmp_path / "hooks/manifests.yaml")
-    assert (mutating["kind"], validating["kind"]) == ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-    assert mutating["webhooks"] == [
-        {
-            "admissionReviewVersions": ["v1"],
-            "clientConfig": {"service": {"name": "webhook-service", "namespace": "system", "path": "/mutate-ships"}},
-            "failurePolicy": "Ignore",
-            "matchConditions": [
-                {"name": "named", "expression": "object.metadata.name != ''"},
-                {"name": "not-harbour", "expression": "!('harbour' in object.spec)"},
-            ],
-            "name": "mship.fleet.example.com",
-            "namespaceSelector": {
-                "matchLabels": {"fleet": "north"},
-                "matchExpressions": [{"key": "closed", "operator": "DoesNotExist"}],
-            },
-            "objectSelector": {"matchLabels": {"rigged": "no"}},
-            "reinvocationPolicy": "IfNeeded",
-            "rules": [
-                {
-                    "apiGroups": ["fleet.example.com"],
-                    "apiVersions": ["v1"],
-                    "operations": ["CREATE", "UPDATE"],
-                    "resources": ["ships"],
-                }
-            ],
-            "sideEffects": "None",
-            "timeoutSeconds": 5,
-        }
-    ]
-    assert [hook["name"] for hook in validating["webhooks"]] == ["apods.fleet.example.com", "vship.fleet.example.com"]
-    assert validating["webhooks"][0]["clientConfig"] == {"url": "https://elsewhere.example.com/harbours"}
-    assert validating["webhooks"][1]["clientConfig"]["service"]["port"] == 8443
 
 
 @pytest.mark.feature("D-92")
@@ -227,21 +168,6 @@ def test_one_generator_keeps_the_files_of_the_others(tmp_path: Path) -> None:
     assert generate(tmp_path, "--generators", "lister") == 0
     assert (tmp_path / "made/clientset/fleet_v1.py").exists()
     assert (tmp_path / "crd/fleet.example.com_ships.yaml").exists()
-
-
-@pytest.mark.feature("A-47")
-def test_openapi_generator_writes_one_document_per_version(tmp_path: Path) -> None:
-    assert generate(tmp_path, "--generators", "openapi", "--openapi-dir", "openapi") == 0
-    (document,) = documents(tmp_path / "openapi/fleet.example.com_v1.yaml")
-    schemas = document["components"]["schemas"]
-    assert sorted(schemas) == [
-        "com.example.fleet.v1.Harbour",
-        "com.example.fleet.v1.LogEntry",
-        "com.example.fleet.v1.Ship",
-    ]
-    assert schemas["com.example.fleet.v1.Ship"]["x-kubernetes-group-version-kind"] == [
-        {"group": "fleet.example.com", "kind": "Ship", "version": "v1"}
-    ]
 
 
 SOURCE = '''

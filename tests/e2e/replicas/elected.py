@@ -2,13 +2,17 @@
 
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from clientgo.envtest import BundledServer, Environment, server_from
+from clientgo.kubernetes.clientset import Clientset as Kubernetes
+from clientgo.kubernetes.types.coordination_v1 import LeaseSpec
 from clientgo.meta import ObjectMeta
 from clientgo.testing.eventually import eventually
+from controller import COMPONENT
 from controller.api.v1alpha1 import Foo, FooSpec
 from generated.clientset import Clientset
 from tests.e2e.clusters import namespace, write_user
@@ -42,6 +46,18 @@ class Replicas:
         times = [f"--leader-elect-{key}={value}s" for key, value in times_of_lease().items()]
         self.programs[name] = Program([f"--kubeconfig={path}", *times, *flags], folder)
         return self.programs[name]
+
+    def start_pair(self) -> tuple[Program, Program]:
+        """Start a leader, and a candidate that has observed it."""
+        first = self.start("one", "--leader-elect")
+        first.wait_for("starting workers")
+        second = self.start("two", "--leader-elect")
+        second.wait_for("new leader elected")
+        return first, second
+
+    def lease(self) -> LeaseSpec:
+        with closing(Kubernetes(self.config)) as kubernetes:
+            return kubernetes.coordination_v1.leases("default").get(COMPONENT).spec
 
     def create_foos(self, temporary_namespace: str, first: int, last: int) -> None:
         for number in range(first, last):

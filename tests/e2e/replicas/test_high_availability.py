@@ -19,19 +19,19 @@ MACHINE = 2.0
 """Seconds that a busy machine may take for what takes milliseconds."""
 
 
+@pytest.mark.feature("A-14", "C-51")
 def test_the_leader_is_killed_during_a_stream_of_foos(
     replicas: Replicas, temporary_namespace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first = replicas.start("one", "--leader-elect")
-    first.wait_for("starting workers")
-    two = replicas.start("two", "--leader-elect")
-    two.wait_for("new leader elected")
+    first, two = replicas.start_pair()
     replicas.create_foos(temporary_namespace, 0, FOOS // 2)
     first.kill()
     killed = SYSTEM_CLOCK.now()
     replicas.create_foos(temporary_namespace, FOOS // 2, FOOS)
     two.wait_for("starting workers", LEASE + 2.2 * RETRY + MACHINE)
     handover = SYSTEM_CLOCK.now() - killed
+    # The lease was renewed at most one period before, and was seen then.
+    assert handover > LEASE - RETRY - MACHINE
     replicas.wait_until_synced(temporary_namespace)
     both = no_write_without_the_lease(replicas.writes())
     with capsys.disabled():
@@ -54,6 +54,7 @@ def test_shard_is_killed_during_a_stream_of_foos(
     for name in ("two", "three"):
         replicas.programs[name].wait_for('"shards moved".* members=2', LEASE + 2.2 * RETRY + MACHINE)
     handover = SYSTEM_CLOCK.now() - killed
+    assert handover > LEASE - RETRY - MACHINE
     replicas.wait_until_synced(temporary_namespace)
     both = no_foo_at_two(replicas.writes())
     with capsys.disabled():
@@ -83,25 +84,27 @@ def no_write_without_the_lease(trail: list[Write]) -> str:
     return ", ".join(f"{count} writes by {user}" for user, count in sorted(about.items()))
 
 
-def test_leader_hands_over_within_a_retry_period_on_shutdown(replicas: Replicas, temporary_namespace: str) -> None:
-    first = replicas.start("one", "--leader-elect")
-    first.wait_for("starting workers")
-    two = replicas.start("two", "--leader-elect")
-    two.wait_for("new leader elected")
+@pytest.mark.feature("A-14")
+def test_leader_hands_over_within_a_retry_period_on_shutdown_and_the_last_one_frees_the_lease(
+    replicas: Replicas, temporary_namespace: str
+) -> None:
+    first, two = replicas.start_pair()
     code, output = first.end(signal.SIGTERM)
     assert (code, "Traceback" in output) == (0, False)
     two.wait_for("starting workers", 2.2 * RETRY + MACHINE)
+    lease = replicas.lease()
+    assert (bool(lease.holder_identity), lease.lease_duration_seconds, lease.lease_transitions) == (True, LEASE, 1)
     replicas.create_foos(temporary_namespace, 0, 1)
     eventually(lambda: replicas.synced(temporary_namespace) == 1, seconds=20)
+    assert two.end(signal.SIGTERM)[0] == 0
+    lease = replicas.lease()
+    assert (lease.holder_identity, lease.lease_duration_seconds) == ("", 1)
 
 
 def test_leader_that_was_frozen_past_its_lease_writes_nothing_and_ends(
     replicas: Replicas, temporary_namespace: str
 ) -> None:
-    first = replicas.start("one", "--leader-elect")
-    first.wait_for("starting workers")
-    two = replicas.start("two", "--leader-elect")
-    two.wait_for("new leader elected")
+    first, two = replicas.start_pair()
     first.signal(signal.SIGSTOP)
     two.wait_for("starting workers", LEASE + 2.2 * RETRY + MACHINE)
     replicas.create_foos(temporary_namespace, 0, 20)

@@ -129,15 +129,6 @@ def test_struct_keeps_unknown_values_too() -> None:
     assert to_dict(full) == {"apiVersion": "example.com/v1", "kind": "Whole", **data}
 
 
-def test_object_with_an_unknown_value_stays_in_its_list() -> None:
-    page = {
-        "items": [{"metadata": {"name": name}, "spec": {"mode": mode}} for name, mode in (("a", "Fast"), ("b", "New"))]
-    }
-    result = codec_for(Thing).decode_list(json.dumps(page).encode())
-    assert [obj.metadata.name for obj in result.items] == ["a", "b"]
-    assert result.undecodable == ()
-
-
 @pytest.mark.parametrize("spec", [{"mode": 5}, {"level": "high"}, {"word": 1}, {"number": "one"}, {"modes": "New"}])
 def test_value_of_another_type_is_still_undecodable(spec: dict[str, Any]) -> None:
     with pytest.raises(Undecodable, match=rf"^Thing x cannot be decoded: .*`\$\.spec\.{next(iter(spec))}"):

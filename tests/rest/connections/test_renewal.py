@@ -1,11 +1,11 @@
-"""Reload of client certificates and CA files over real TLS, and its metrics."""
+"""Reload of CA files over real TLS, and its metrics."""
 
 import os
 import shutil
 import socket
 import ssl
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +28,15 @@ OK = http(b"ok")
 RELOADS = "rest_client_transport_ca_reload_total"
 
 
-def server_context(certificates: Path, *, demand: bool = False) -> ssl.SSLContext:
+def server_context(certificates: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
-    if demand:
-        context.verify_mode = ssl.CERT_OPTIONAL
-        context.load_verify_locations(certificates / "ca.pem")
     return context
 
 
 @dataclass
 class Client:
-    """A transport whose certificate files can be replaced, on a clock that can be stepped."""
+    """A transport whose CA file can be replaced, on a clock that can be stepped."""
 
     files: Path
     made: Path
@@ -56,39 +53,13 @@ class Client:
         return self.transport.request("GET", "/", (), None, 5.0).body
 
 
-def client(server: Loopback, certificates: Path, folder: Path, *, rendered: bool = False) -> Client:
-    for name in ("ca.pem", "client.pem", "client.key"):
-        shutil.copy(certificates / name, folder / name)
+def client(server: Loopback, certificates: Path, folder: Path) -> Client:
+    shutil.copy(certificates / "ca.pem", folder / "ca.pem")
     config = Config(server.address, ca_file=str(folder / "ca.pem"))
-    if rendered:
-        pair = {"client_certificate_file": str(folder / "client.pem"), "client_key_file": str(folder / "client.key")}
-        config = replace(config, **pair)  # type: ignore[arg-type]  # both are text
     clock = FakeClock()
     with recorded_metrics() as metrics:
         transport = PoolTransport(Dialer(config, environ={}, clock=clock), clock=clock)
     return Client(folder, certificates, transport, clock, metrics)
-
-
-@pytest.mark.feature("B-REST-08")
-def test_replaced_client_certificate_is_used_within_a_minute_on_a_new_connection(
-    certificates: Path, tmp_path: Path
-) -> None:
-    with loopback([OK, OK, OK], [OK], tls=server_context(certificates, demand=True)) as server:
-        mine = client(server, certificates, tmp_path, rendered=True)
-        mine.get()
-        mine.put("server.pem", "client.pem")
-        mine.put("server.key", "client.key")
-        mine.clock.step(REREAD_SECONDS - 1)
-        mine.get()
-        assert server.connections == 1
-        mine.clock.step(1)
-        mine.get()
-        assert server.connections == 2
-        rendered = [
-            ssl.PEM_cert_to_DER_cert((certificates / f"{name}.pem").read_text()) for name in ("client", "server")
-        ]
-        assert server.shown == rendered
-        mine.transport.close()
 
 
 @pytest.mark.feature("B-REST-09")

@@ -151,45 +151,6 @@ def test_missing_client_certificate_fails_the_connection(certificates: Path) -> 
         ask(Config(server.address, ca_file=str(certificates / "ca.pem")))
 
 
-@pytest.mark.feature("B-REST-09")
-def test_renewed_ca_file_is_used_for_the_next_connection(certificates: Path, tmp_path: Path) -> None:
-    ca = tmp_path / "ca.pem"
-    ca.write_text((certificates / "other.pem").read_text())
-    with loopback([OK], [OK], [OK], tls=server_context(certificates)) as server:
-        transport = PoolTransport(Dialer(Config(server.address, ca_file=str(ca)), environ={}))
-        with pytest.raises(ConnectionFailed):
-            transport.request("GET", "/", (), None, 5.0)
-        ca.write_text((certificates / "ca.pem").read_text())
-        assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
-        ca.unlink()
-        transport.reset()
-        assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
-        transport.close()
-
-
-@pytest.mark.feature("B-REST-08")
-def test_renewed_client_certificate_is_used_for_the_next_connection(certificates: Path, tmp_path: Path) -> None:
-    certificate, key = tmp_path / "client.pem", tmp_path / "client.key"
-
-    def renew(name: str) -> None:
-        certificate.write_text((certificates / f"{name}.pem").read_text())
-        key.write_text((certificates / f"{name}.key").read_text())
-
-    renew("other")
-    with loopback([OK], [OK], [OK], tls=server_context(certificates, demand=True)) as server:
-        config = Config(server.address, ca_file=str(certificates / "ca.pem"))
-        files = replace(config, client_certificate_file=str(certificate), client_key_file=str(key))
-        transport = PoolTransport(Dialer(files, environ={}))
-        with pytest.raises(ConnectionFailed):
-            transport.request("GET", "/", (), None, 5.0)
-        renew("client")
-        assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
-        transport.reset()
-        key.write_text("half written")
-        assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
-        transport.close()
-
-
 def test_plain_http_instead_of_tls_is_detected() -> None:
     with loopback([http(status="400 Bad Request")]) as server:
         address = server.address.replace("http:", "https:")
