@@ -40,7 +40,7 @@ class AsyncTypedClient(Generic[T]):
 
 
 class AsyncStatusClient(AsyncTypedClient[T]):
-    """The same for a kind with a status subresource."""
+    """Methods of the typed client of a kind with a status subresource as coroutines."""
 
     def __init__(self, client: StatusClient[T]) -> None:
         super().__init__(client)
@@ -50,7 +50,7 @@ class AsyncStatusClient(AsyncTypedClient[T]):
 
 
 class AsyncScaleClient(AsyncStatusClient[T]):
-    """The same for a kind with a scale subresource."""
+    """Methods of the typed client of a kind with a scale subresource as coroutines."""
 
     def __init__(self, client: ScaleClient[T]) -> None:
         super().__init__(client)

@@ -1,7 +1,9 @@
 """Server-side apply, creation and deletion of YAML with objects of several kinds (`kubectl apply --server-side`).
 
-for result in apply_yaml(clientset, Path("deploy"), field_manager="installer"):
-print(result)  # deploy/crds.yaml, document 1: CustomResourceDefinition foos.example.com: created
+    for result in apply_yaml(clientset, Path("deploy"), field_manager="installer"):
+        print(result)  # deploy/crds.yaml, document 1: CustomResourceDefinition foos.example.com: created
+
+Each document has an outcome, an error included: a failure does not prevent the others.
 """
 
 import threading

@@ -49,7 +49,7 @@ class MapFuncs(Generic[T]):
 
 
 def checked_request(request: object) -> ObjectName:
-    """Return the request; TypeError if it is no `ObjectName` of two strings."""
+    """Return the request; TypeError unless it is an `ObjectName` of two strings."""
     if isinstance(request, ObjectName) and isinstance(request.namespace, str) and isinstance(request.name, str):
         return request
     raise TypeError(f"expected an ObjectName of two strings, got {request!r}")

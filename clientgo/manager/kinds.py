@@ -75,7 +75,7 @@ class Kinds:
 
 
 def check_name(name: ObjectName) -> None:
-    """Raise TypeError if a name is none, such as a text."""
+    """Raise TypeError unless a name is an `ObjectName`, and not a text, for example."""
     if not isinstance(name, ObjectName):
         raise TypeError(f"invalid name {name!r:.100}: expected ObjectName(namespace, name), or object_name(obj)")
 
@@ -84,7 +84,7 @@ def check_scope(api: ApiType, name: ObjectName) -> None:
     """Raise ValueError if the name has a namespace and the kind is cluster-scoped, or the other way round.
 
     Raises:
-        TypeError: it is no `ObjectName`.
+        TypeError: it is not an `ObjectName`.
     """
     check_name(name)
     if bool(name.namespace) != api.namespaced:
