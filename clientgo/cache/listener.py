@@ -242,6 +242,9 @@ class Listener(Generic[T]):
                 self._inbox.append(notification)
                 if len(self._inbox) == 1:  # otherwise the thread was notified before, and takes the whole inbox
                     self._changed.notify()
+
+    def report_stuck(self) -> None:
+        """Log a call that has not returned, once. Separate from `push`, which is called under a lock."""
         if (stuck := self._stuck()) is not None and self._stuck_logged is not stuck[0]:
             self._stuck_logged = stuck[0]
             facts = {**self._about(_name_in(stuck[0])), "seconds": stuck[1]}
