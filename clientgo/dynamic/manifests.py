@@ -19,9 +19,9 @@ from clientgo.dynamic.mapper import NoMatch, RestMapper
 from clientgo.dynamic.unstructured import Unstructured
 from clientgo.dynamic.waiting import WaitTimeout, has_condition, wait_for
 from clientgo.errors import ClientGoError, ConfigError, NotFound
-from clientgo.meta.apply.serverside import LAST_APPLIED
 from clientgo.meta.codec import from_dict
 from clientgo.meta.manifests import name_of, read_files, read_text
+from clientgo.meta.objects import LAST_APPLIED
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest.limits import started_deadline
 

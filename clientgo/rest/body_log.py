@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from clientgo.log import REDACTED, get_logger, redact
+from clientgo.meta.objects import LAST_APPLIED
 
 log = get_logger(__name__)
 
@@ -23,7 +24,7 @@ _LIMITS = ((WHOLE, 0), (LONG, 10240), (SHORT, 1024))
 _GUARDED_PATHS = frozenset({"secrets", "token", "tokenreviews"})
 _GUARDED_KINDS = frozenset({"Secret", "SecretList", "TokenRequest", "TokenReview"})
 # `value` is where a JSON patch has it; the annotation is kubectl's copy of all that was applied.
-_GUARDED_KEYS = frozenset({"data", "stringData", "token", "value", "kubectl.kubernetes.io/last-applied-configuration"})
+_GUARDED_KEYS = frozenset({"data", "stringData", "token", "value", LAST_APPLIED})
 
 
 def show_bodies(verbosity: int) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from clientgo.errors import Restorable
-from clientgo.internal.gotext import go_float
 from clientgo.meta.jsonvalues import html_escaped
+from clientgo_apiserver.api.gotext import go_float
 from clientgo_apiserver.api.resources import Resource
 
 
