@@ -13,6 +13,7 @@ import msgspec
 
 from clientgo.log import REDACTED, get_logger, redact
 from clientgo.meta.objects import LAST_APPLIED
+from clientgo.meta.shallow_json import UNREADABLE
 
 log = get_logger(__name__)
 
@@ -64,7 +65,7 @@ def readable(target: str, body: bytes) -> str:
     guarded = not _GUARDED_PATHS.isdisjoint(target.partition("?")[0].split("/"))
     try:
         masked = _masked(msgspec.json.decode(body), guarded)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return f"<{len(body)} bytes, not JSON>"
     return redact(msgspec.json.encode(masked).decode())
 

@@ -102,14 +102,8 @@ class SubresourceClient(CreateClient[T]):
             body = encode_value({**named, **config})
         else:
             body = codec_for(type(config)).encode_applied(config, subresource)
-        request = self._request(
-            "apply",
-            name,
-            subresource=subresource,
-            query=write_query(field_manager=field_manager, dry_run=dry_run, force=force),
-            body=body,
-            content_type=APPLY_PATCH,
-        )
+        query = write_query(field_manager=field_manager, dry_run=dry_run, force=force)
+        request = self._patching(name, body, APPLY_PATCH, subresource, query)
         return self._fetch(request, codec_for(result))
 
     def _delete_at(self, name: str, subresource: str) -> None:

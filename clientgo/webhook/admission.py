@@ -17,6 +17,7 @@ from clientgo.meta.jsonvalues import Json
 from clientgo.meta.objects import EMPTY_MAP, GroupVersionKind, GroupVersionResource
 from clientgo.meta.patches.jsonpatch import Operation, diff
 from clientgo.meta.scheme import api_of
+from clientgo.meta.shallow_json import UNREADABLE
 
 T = TypeVar("T")
 
@@ -49,7 +50,6 @@ class _Review(msgspec.Struct, frozen=True, rename="camel"):
 
 _REVIEW = msgspec.json.Decoder(_Review)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -136,7 +136,7 @@ def read_review(body: bytes) -> AdmissionRequest:
             if name in members:
                 members.setdefault(f"request{name[0].upper()}{name[1:]}", members[name])
         request = _REQUEST.decode(encode_value(members))
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise BadReview(f"the body is not an {KIND}: {error}") from error
     if not request.uid:
         raise BadReview(f"the {KIND} has no request with a uid")

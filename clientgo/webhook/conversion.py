@@ -14,6 +14,7 @@ from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback, text_of
 from clientgo.log import context, get_logger
 from clientgo.meta.codec import encode_value
+from clientgo.meta.shallow_json import UNREADABLE
 from clientgo.serving import Route
 from clientgo.webhook.admission import BadReview
 from clientgo.webhook.field import Errors
@@ -46,7 +47,6 @@ class _Review(msgspec.Struct, frozen=True, rename="camel"):
 
 
 _REVIEW = msgspec.json.Decoder(_Review)
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def conversion_route(hubs: Hubs, *, largest: int, path: str = PATH, clock: Clock = SYSTEM_CLOCK) -> Route:
@@ -70,7 +70,7 @@ def conversion_route(hubs: Hubs, *, largest: int, path: str = PATH, clock: Clock
 def _read(body: bytes) -> _Request:
     try:
         review = _REVIEW.decode(body)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise BadReview(f"the body is not a {KIND}: {error}") from error
     if (review.api_version, review.kind) != (API_VERSION, KIND):
         received = f"{review.api_version or 'nothing'}, Kind={review.kind or 'nothing'}"
