@@ -42,13 +42,24 @@ class UserInfo(msgspec.Struct, frozen=True):
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
 
 
-class _Review(msgspec.Struct, frozen=True, rename="camel"):
+class Review(msgspec.Struct, frozen=True, rename="camel"):
+    """Version and kind of a review of any kind."""
+
     api_version: str = ""
     kind: str = ""
+
+    def check(self, api_version: str, kind: str) -> None:
+        """Raise `BadReview` if the review has another version or kind."""
+        if (self.api_version, self.kind) != (api_version, kind):
+            received = f"{self.api_version or 'nothing'}, Kind={self.kind or 'nothing'}"
+            raise BadReview(f"expected {api_version}, Kind={kind}, got {received}")
+
+
+class _AdmissionReview(Review, frozen=True):
     request: msgspec.Raw = _NULL
 
 
-_REVIEW = msgspec.json.Decoder(_Review)
+_REVIEW = msgspec.json.Decoder(_AdmissionReview)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -127,9 +138,7 @@ def read_review(body: bytes) -> AdmissionRequest:
     """
     try:
         review = _REVIEW.decode(body)
-        if (review.api_version, review.kind) != (API_VERSION, KIND):
-            received = f"{review.api_version or 'nothing'}, Kind={review.kind or 'nothing'}"
-            raise BadReview(f"expected {API_VERSION}, Kind={KIND}, got {received}")
+        review.check(API_VERSION, KIND)
         # null means absent, as in Go.
         members = {name: raw for name, raw in _MEMBERS.decode(review.request).items() if bytes(raw) != b"null"}
         for name in ("kind", "resource", "subResource"):
