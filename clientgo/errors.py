@@ -326,7 +326,7 @@ def _valid_part(data: bytes | Any) -> Status:
 
 
 def parse_retry_after(text: str) -> float | None:
-    """Return the seconds of a Retry-After header, at most `MAX_RETRY_AFTER`; None if it is no plausible number."""
+    """Return the seconds of a Retry-After header, at most `MAX_RETRY_AFTER`; None if it is not a plausible number."""
     # Up to nine digits: longer numbers are not plausible, and very long ones overflow a float.
     text = text.strip(" ")
     return min(float(text), MAX_RETRY_AFTER) if re.fullmatch("[0-9]{1,9}", text) else None

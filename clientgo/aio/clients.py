@@ -5,13 +5,14 @@ from typing import Any, Generic, TypeVar, cast
 
 from clientgo.aio.calls import in_own_thread, in_thread
 from clientgo.aio.streams import streaming
-from clientgo.manager.client import Client, Subresource
+from clientgo.manager.client import Client
 from clientgo.manager.kinds import ApiReader
 from clientgo.manager.requesters import FieldValidation
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
 from clientgo.typed.client import StatusClient, TypedClient
 from clientgo.typed.scale import ScaleClient
+from clientgo.typed.subresources import Subresource
 
 T = TypeVar("T")
 A = TypeVar("A", bound=ApiObject)
@@ -40,7 +41,7 @@ class AsyncTypedClient(Generic[T]):
 
 
 class AsyncStatusClient(AsyncTypedClient[T]):
-    """The same for a kind with a status subresource."""
+    """Methods of the typed client of a kind with a status subresource as coroutines."""
 
     def __init__(self, client: StatusClient[T]) -> None:
         super().__init__(client)
@@ -50,7 +51,7 @@ class AsyncStatusClient(AsyncTypedClient[T]):
 
 
 class AsyncScaleClient(AsyncStatusClient[T]):
-    """The same for a kind with a scale subresource."""
+    """Methods of the typed client of a kind with a scale subresource as coroutines."""
 
     def __init__(self, client: ScaleClient[T]) -> None:
         super().__init__(client)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler, ResyncPeriods
+from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler, ResyncPeriods, warn_of_period
 from clientgo.cache.listener import (
     INITIAL_LIST_END,
     Added,
@@ -48,6 +48,7 @@ class UndecodableObjects:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._lock = threading.Lock()
+        # Changed under _lock, read without.
         self.errors: dict[ObjectName, Undecodable] = {}
         self._counter = safe_provider().counter(
             "informer_undecodable_objects_total", "Objects received that could not be cached.", {"kind": kind}
@@ -79,13 +80,15 @@ class UndecodableObjects:
 
     def keep_only(self, keys: set[ObjectName], namespace: str) -> None:
         """Remove all other objects of a namespace (of all namespaces if it is empty)."""
-        for key in list(self.errors):
-            if key not in keys and namespace in ("", key.namespace):
-                self.remove(key)
+        with self._lock:
+            for key in self.errors.keys() - keys:
+                if namespace in ("", key.namespace):
+                    del self.errors[key]
 
     def remove(self, key: ObjectName) -> None:
         """Remove an object that was deleted or can be decoded again."""
-        self.errors.pop(key, None)
+        with self._lock:
+            self.errors.pop(key, None)
 
 
 def _state(error: Undecodable) -> tuple[str, str]:
@@ -213,6 +216,7 @@ class Distributor(Generic[T]):
             if self.has_synced:
                 listener.push(INITIAL_LIST_END)
             self._listeners.append(listener)
+        warn_of_period(resync, listener.resync)
         if group is not None:
             self._run(group, listener)
         return listener
@@ -294,20 +298,20 @@ class Distributor(Generic[T]):
             if initial:
                 self._unsynced.remove(namespace)
                 self._report_sync()
-        self.indexer.report()
+        self._report()
 
     def apply(self, namespace: str, change: ChangeType, obj: T, version: str) -> None:
         """Apply a change of one object, which is transformed already; the namespace has reached `version` with it."""
         with self._lock:
+            notification: Notification[T] = Removed(obj)
             if change == "DELETED":
                 self.indexer.delete(obj)
-                self.versions[namespace] = version
-                self._publish(Removed(obj))
-                return
-            old = self.indexer.put(obj)
+            else:
+                old = self.indexer.put(obj)
+                notification = Added(obj, initial=False) if old is None else Updated(old, obj)
             self.versions[namespace] = version
-            self._publish(Added(obj, initial=False) if old is None else Updated(old, obj))
-        self.indexer.report()
+            self._publish(notification)
+        self._report()
 
     def forget(self, namespace: str, key: ObjectName, version: str) -> None:
         """Remove an object whose last state is unknown; the namespace has reached `version` with it."""
@@ -321,6 +325,12 @@ class Distributor(Generic[T]):
         """Record that all changes of a namespace up to `version` were received; the store may be at `stored`."""
         self.indexer.bookmark(version if stored is None else stored)
         self.versions[namespace] = version
+
+    def _report(self) -> None:
+        # Without the lock: log and metrics are the program's.
+        self.indexer.report()
+        for listener in self.listeners:
+            listener.report_stuck()
 
     def _report_sync(self) -> None:
         if self._is_complete and not self._unsynced and not self._has_synced:

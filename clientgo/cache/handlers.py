@@ -135,18 +135,11 @@ class ResyncPeriods:
 
     def for_handler(self, requested: float, *, started: bool) -> float:
         """Return the period of a handler that requests `requested` seconds."""
-        if requested <= 0:
-            return 0.0
-        if self.check_period == 0:
-            log.warning("handler is not resynced: the informer's resync is off", extra={"wanted": requested})
+        if requested <= 0 or self.check_period == 0:
             return 0.0
         period = max(requested, MIN_RESYNC)
-        if period < self.check_period and started:
-            log.warning(
-                "handler is resynced less often than requested: the informer has already started",
-                extra={"wanted": requested, "period": self.check_period},
-            )
-            return self.check_period
+        if started:
+            return max(period, self.check_period)
         self.check_period = min(self.check_period, period)
         return period
 
@@ -160,3 +153,12 @@ class ResyncPeriods:
             return True
         since = running if resynced is None else now - resynced
         return period > 0 and (since < self.check_period or since >= period)
+
+
+def warn_of_period(requested: float, period: float) -> None:
+    """Log if a handler is resynced less often than it requested, or not at all."""
+    facts = {"wanted": requested, "period": period}
+    if requested > 0 and not period:
+        log.warning("handler is not resynced: the informer's resync is off", extra=facts)
+    elif period > max(requested, MIN_RESYNC):
+        log.warning("handler is resynced less often than requested: the informer has already started", extra=facts)

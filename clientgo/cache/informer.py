@@ -272,12 +272,13 @@ class SharedInformer(Generic[T]):
     def start(self, group: Group) -> None:
         """Start in threads of `group`, which end with its stop event, or after `stop`."""
         with self._lock:
-            if self._group is not None:
-                log.warning("informer has already started", extra={"informer": self.name})
-                return
-            if not self._scope.event.is_set():
+            is_first = self._group is None
+            if is_first and not self._scope.event.is_set():
                 self._scope = TaskScope(group.stop_event)
-            self._group, scope = group, self._scope
+            self._group, scope = self._group or group, self._scope
+        if not is_first:
+            log.warning("informer has already started", extra={"informer": self.name})
+            return
         scope_of(group.stop_event).add(self, scope.stop)
         self.distributor.start(group)
         for namespace, source in self._sources.items():

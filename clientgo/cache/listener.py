@@ -8,6 +8,7 @@ A handler that raises for an object is called again for it, and goes on with the
 the object is merged with the one that failed: to the handler, a call that raised has not happened.
 """
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from clientgo.cache.state import ObjectFailure, count_dropped, count_failure
 from clientgo.clock import Clock
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo.internal.callbacks import callback_failure
+from clientgo.internal.delayheap import DelayHeap
 from clientgo.log import Repeats, get_logger
 from clientgo.log.tracebacks import traceback_id
 from clientgo.meta.names import ObjectName, object_name
@@ -83,7 +85,6 @@ class _Failed(msgspec.Struct, Generic[T], frozen=True, gc=False):
     notification: Notification[T]
     base: T | None  # the state of the last call that returned
     attempts: int
-    due: float
     error: str
 
     def merged(self, later: Notification[T]) -> Notification[T]:
@@ -108,16 +109,16 @@ def _base(notification: Notification[T]) -> T | None:
 class HandlerRetries(Generic[T]):
     """Notifications that a handler raised for, at most one for each object.
 
-    `next_due` is the time of the next retry, at the latest; it is None only if there is none. Used by the listener's
-    thread only, except for `failures`.
+    Used by the listener's thread only, except for `failures`.
     """
 
     def __init__(self, clock: Clock) -> None:
-        self.next_due: float | None = None
         self.has_names = False
         """True if some object has failed, and neither succeeded since nor was removed; read for each notification."""
         self._clock = clock
         self._failed: dict[ObjectName, _Failed[T]] = {}
+        # The times of the retries; without those that are being delivered.
+        self._delayed: DelayHeap[ObjectName] = DelayHeap()
         self._dropped: BoundedDict[ObjectName, str] = BoundedDict(SHOWN_DROPS)
 
     def __len__(self) -> int:
@@ -125,6 +126,11 @@ class HandlerRetries(Generic[T]):
 
     def __contains__(self, key: ObjectName) -> bool:
         return key in self._failed
+
+    @property
+    def next_due(self) -> float:
+        """Time of the next retry; infinity if there is none."""
+        return self._delayed.earliest
 
     def failures(self) -> dict[ObjectName, str]:
         """Return the error of each object that the handler fails for, or has failed for until it was dropped."""
@@ -141,31 +147,27 @@ class HandlerRetries(Generic[T]):
         """Store a notification that failed; return the delay until its retry, or None if it is dropped."""
         self.has_names = True
         before = self._failed.get(key)
+        self._delayed.discard(key)
         attempts, base = (1, _base(notification)) if before is None else (before.attempts + 1, before.base)
         if isinstance(notification, Removed) and attempts >= DELETION_ATTEMPTS:
             del self._failed[key]
             self._dropped[key] = error
             return None
         delay = HANDLER_BACKOFF.delay(attempts - 1)
-        due = self._clock.now() + delay
-        self._failed[key] = _Failed(notification, base, attempts, due, error)
-        self.next_due = due if self.next_due is None else min(self.next_due, due)
+        self._failed[key] = _Failed(notification, base, attempts, error)
+        self._delayed.push(key, self._clock.now() + delay)
         return delay
 
     def succeeded(self, key: ObjectName) -> None:
         """Remove the object."""
         self._failed.pop(key, None)
         self._dropped.pop(key, None)
+        self._delayed.discard(key)
         self.has_names = bool(self._failed or self._dropped)
 
     def due(self) -> list[Notification[T]]:
-        """Return the notifications whose retry is due; each is to be delivered now."""
-        if self.next_due is None or self._clock.now() < self.next_due:
-            return []
-        now = self._clock.now()
-        # With those that are due, which are removed when they succeed: the next call looks again.
-        self.next_due = min((failed.due for failed in self._failed.values()), default=None)
-        return [failed.notification for failed in self._failed.values() if failed.due <= now]
+        """Return the notifications whose retry is due; each must be delivered now, to be removed or added again."""
+        return [self._failed[key].notification for key in self._delayed.pop_due(self._clock.now())]
 
 
 class Listener(Generic[T]):
@@ -242,6 +244,9 @@ class Listener(Generic[T]):
                 self._inbox.append(notification)
                 if len(self._inbox) == 1:  # otherwise the thread was notified before, and takes the whole inbox
                     self._changed.notify()
+
+    def report_stuck(self) -> None:
+        """Log a call that has not returned, once. Separate from `push`, which is called under a lock."""
         if (stuck := self._stuck()) is not None and self._stuck_logged is not stuck[0]:
             self._stuck_logged = stuck[0]
             facts = {**self._about(_name_in(stuck[0])), "seconds": stuck[1]}
@@ -277,12 +282,12 @@ class Listener(Generic[T]):
             self._ended.set()
 
     def _run(self, stop: threading.Event, resync: Callable[["Listener[T]"], None]) -> None:
-        due = self._clock.now() + self.resync if self.resync > 0 else None
+        due = self._clock.now() + self.resync if self.resync > 0 else math.inf
         while True:
-            batch = self._take(min((at for at in (due, self._retries.next_due) if at is not None), default=None))
+            batch = self._take(min(due, self._retries.next_due))
             if batch is None:
                 return
-            if due is not None and self._clock.now() >= due:
+            if self._clock.now() >= due:
                 self.resynced = self._clock.now()
                 resync(self)
                 due = self._clock.now() + self.resync
@@ -292,10 +297,10 @@ class Listener(Generic[T]):
             if self._on_idle is not None and not self._inbox:
                 self._on_idle()
 
-    def _take(self, due: float | None) -> deque[Notification[T]] | None:
+    def _take(self, due: float) -> deque[Notification[T]] | None:
         with self._changed:
-            while not self._inbox and not self._closed and (due is None or self._clock.now() < due):
-                self._clock.wait(self._changed, due)
+            while not self._inbox and not self._closed and self._clock.now() < due:
+                self._clock.wait(self._changed, None if due == math.inf else due)
             if self._closed:
                 return None
             batch, self._inbox = self._inbox, deque()

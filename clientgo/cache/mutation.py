@@ -24,9 +24,6 @@ from clientgo.meta.readonly import protect
 
 T = TypeVar("T", bound=ApiObject)
 
-CaughtUp = Callable[[str, str], bool]
-"""Returns True if the first resourceVersion is at least the second."""
-
 
 class BeforeWrite(NamedTuple):
     """State of one name just before a write is sent."""
@@ -55,8 +52,8 @@ class MutationCache(Generic[T]):
 
     At most `size` names are kept, each for at most `ttl` seconds after the last write to it. With `include_adds`,
     objects that the store does not have yet are returned, too. `reached` returns the store's resourceVersion for a
-    namespace, by default that of the whole store. `transform` is that of the store; `caught_up` compares versions that
-    are not Kubernetes' own. A state outside the `selection` is not returned, nor any older one.
+    namespace, by default that of the whole store. `transform` is that of the store. A state outside the `selection` is
+    not returned, nor any older one.
     """
 
     def __init__(
@@ -68,7 +65,6 @@ class MutationCache(Generic[T]):
         include_adds: bool = True,
         reached: Callable[[str], str] | None = None,
         transform: Transform[T] = keep_everything,
-        caught_up: CaughtUp = at_least,
         selection: InformerSelection = EVERYTHING,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
@@ -78,7 +74,6 @@ class MutationCache(Generic[T]):
         self._include_adds = include_adds
         self._reached = reached or (lambda _: backing.resource_version)
         self._transform: Callable[[], Transform[T]] = lambda: transform
-        self._caught_up = caught_up
         self._clock = clock
         self._lock = threading.Lock()
         # Changed under _lock.
@@ -139,7 +134,7 @@ class MutationCache(Generic[T]):
             old = self._states.of(key)
             if old is not None:
                 concurrent = before is None or before.serial < old.serial
-                if concurrent and self._caught_up(old.version, meta.resource_version):
+                if concurrent and at_least(old.version, meta.resource_version):
                     return
             added = self._states.keep(key, meta.resource_version, state)
         # After it was added: a change that is stored from now on removes it.
@@ -205,7 +200,7 @@ class MutationCache(Generic[T]):
 
         The server was restored from a backup, or replaced.
         """
-        if self._caught_up(before, now) and not self._caught_up(now, before):
+        if at_least(before, now) and not at_least(now, before):
             self.left(namespace)
 
     def left(self, namespace: str) -> None:
@@ -229,7 +224,7 @@ class MutationCache(Generic[T]):
 
         An older version comes from a server that was restored from a backup, and has lost the write.
         """
-        if self._caught_up(new.metadata.resource_version, old.metadata.resource_version):
+        if at_least(new.metadata.resource_version, old.metadata.resource_version):
             self.on_add_or_update(new)
         else:
             with self._lock:
@@ -263,7 +258,7 @@ class MutationCache(Generic[T]):
             # A transform may drop the version of stored objects.
             seen = stored.metadata.resource_version if stored is not None else ""
             if self._clock.now() < state.expires:
-                if self._caught_up(seen or reached, state.version):
+                if at_least(seen or reached, state.version):
                     with self._lock:
                         self._states.remove(key, state)
                 elif stored is not None or self._include_adds:
@@ -296,7 +291,7 @@ class MutationCache(Generic[T]):
         if before is None:
             return set()
         created = state is not None and state.obj is not None and _uid(state.obj) == before.newest
-        if created and state is not None and not self._caught_up(self._reached(key.namespace), state.version):
+        if created and state is not None and not at_least(self._reached(key.namespace), state.version):
             return uids & {before.stored} - {before.newest}
         return uids & {before.stored, before.newest}
 
@@ -312,7 +307,7 @@ class MutationCache(Generic[T]):
         self._deletions.drop_expired()
 
     def _includes(self, stored: T, state: OwnState[T]) -> bool:
-        return self._caught_up(stored.metadata.resource_version, state.version)
+        return at_least(stored.metadata.resource_version, state.version)
 
 
 def _uid(obj: ApiObject | None) -> str:

@@ -1,4 +1,4 @@
-"""State of informers: snapshots for debug pages and health checks, and waiting until caches have synced."""
+"""State of informers: the steps of reflectors, snapshots for debug pages, and waiting until caches have synced."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -82,7 +82,7 @@ class InformerState(msgspec.Struct, frozen=True):
 
 
 class WatchStep(Enum):
-    """What a reflector does next."""
+    """Step of a reflector."""
 
     STREAM = "list by a watch, which goes on"
     LIST = "list"
@@ -92,7 +92,7 @@ class WatchStep(Enum):
 
 
 class WatchOutcome(Enum):
-    """How a step ended; an error that requires another list is raised instead."""
+    """Outcome of a step; an error that requires another list is raised instead."""
 
     LISTED = "the list is in the sink"
     STREAMED = "the list is in the sink, and its watch is open"
@@ -120,16 +120,14 @@ NEXT: Mapping[WatchOutcome, tuple[WatchStep, bool]] = {
     WatchOutcome.CLOSED: (WatchStep.OPEN, False),
     WatchOutcome.SHORT: (WatchStep.OPEN, True),
     WatchOutcome.FAILED_INTERNALLY: (WatchStep.OPEN, False),
-    WatchOutcome.EXPIRED: (
-        WatchStep.RETURN,
-        False,
-    ),  # the next list, at the last version, means "at least as new as that"
+    # The next list, at the last version, means "at least as new as that".
+    WatchOutcome.EXPIRED: (WatchStep.RETURN, False),
 }
 """The step after each outcome, and whether it waits for the backoff."""
 
 
 class Position(msgspec.Struct):
-    """How far one reflector has got, and what that means for its next request.
+    """Progress of one reflector, and what follows from it for the next request.
 
     Written in the reflector's thread only; others read single attributes without a lock.
     """

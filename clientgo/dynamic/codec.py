@@ -12,9 +12,7 @@ from clientgo.meta.codec import Codec, Undecodable, encode_value, identity
 from clientgo.meta.listitems import RawList
 from clientgo.meta.objects import ObjectMeta
 from clientgo.meta.scheme import ApiType, api_of
-from clientgo.meta.shallow_json import reason
-
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+from clientgo.meta.shallow_json import UNREADABLE, reason
 
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
 _OF_ANY_KIND = ApiType(group="", version="", kind="", plural="objects", singular="object")
@@ -53,7 +51,7 @@ class UnstructuredCodec(Codec[Unstructured]):
     def _decode(self, data: bytes | msgspec.Raw, api_version: str, kind: str) -> Unstructured:
         try:
             return self._object(_OBJECT.decode(data), api_version, kind)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise Undecodable(self.api.kind or self.api.plural, identity(data), reason(error)) from error
 
     def _object(self, content: dict[str, Any], api_version: str, kind: str) -> Unstructured:

@@ -1,7 +1,9 @@
 """Classes of kinds from the files of their CRDs, for programs that need no class with all fields.
 
-Backup = kind_from_crd("backups.yaml")
-client.create(Backup(metadata=ObjectMeta(name="a", namespace="default"), content={"spec": {"days": 7}}))
+    Backup = kind_from_crd("backups.yaml")
+    client.create(Backup(metadata=ObjectMeta(name="a", namespace="default"), content={"spec": {"days": 7}}))
+
+The objects are `Unstructured`, of a class that stands for the kind.
 """
 
 from pathlib import Path

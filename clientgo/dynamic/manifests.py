@@ -1,7 +1,9 @@
 """Server-side apply, creation and deletion of YAML with objects of several kinds (`kubectl apply --server-side`).
 
-for result in apply_yaml(clientset, Path("deploy"), field_manager="installer"):
-print(result)  # deploy/crds.yaml, document 1: CustomResourceDefinition foos.example.com: created
+    for result in apply_yaml(clientset, Path("deploy"), field_manager="installer"):
+        print(result)  # deploy/crds.yaml, document 1: CustomResourceDefinition foos.example.com: created
+
+Each document has an outcome, an error included: a failure does not prevent the others.
 """
 
 import threading
@@ -17,9 +19,9 @@ from clientgo.dynamic.mapper import NoMatch, RestMapper
 from clientgo.dynamic.unstructured import Unstructured
 from clientgo.dynamic.waiting import WaitTimeout, has_condition, wait_for
 from clientgo.errors import ClientGoError, ConfigError, NotFound
-from clientgo.meta.apply.serverside import LAST_APPLIED
 from clientgo.meta.codec import from_dict
 from clientgo.meta.manifests import name_of, read_files, read_text
+from clientgo.meta.objects import LAST_APPLIED
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest.limits import started_deadline
 

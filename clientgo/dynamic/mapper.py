@@ -1,8 +1,10 @@
 """REST mapper: finds the resource of a kind, and the kind of a resource, by discovery (client-go's RESTMapper).
 
-mapper = RestMapper(clientset.discovery)
-found = mapper.mapping("Deployment", "apps")
-clientset.resource(found.resource, "default", kind=found.kind.kind, namespaced=found.namespaced)
+    mapper = RestMapper(clientset.discovery)
+    found = mapper.mapping("Deployment", "apps")
+    clientset.resource(found.resource, "default", kind=found.kind.kind, namespaced=found.namespaced)
+
+Results of discovery are cached, and requested again for a kind that is not found.
 """
 
 import threading

@@ -1,10 +1,12 @@
 """Waiting for a state of objects, by watch: a condition, a value, a function, a rollout, or deletion (`kubectl wait`).
 
-wait_for(clientset, deployment, condition="Available", timeout=120)
-wait_for(clientset, deployment, condition="rolled out", timeout=120)
-wait_for(clientset, *jobs, condition="Complete")
-wait_for(clientset, pod, condition=lambda pod: pod.status.phase == "Running")
-wait_for(clientset, namespace, condition="deleted")
+    wait_for(clientset, deployment, condition="Available", timeout=120)
+    wait_for(clientset, deployment, condition="rolled out", timeout=120)
+    wait_for(clientset, *jobs, condition="Complete")
+    wait_for(clientset, pod, condition=lambda pod: pod.status.phase == "Running")
+    wait_for(clientset, namespace, condition="deleted")
+
+Conditions are judged as kubectl does, by all that the server sent.
 """
 
 import json

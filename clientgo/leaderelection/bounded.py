@@ -87,31 +87,29 @@ class BoundedLock:
         """Return a copy with the same state and without a deadline."""
         return BoundedLock(self._lock.fork(), longest=self._longest, clock=self._clock)
 
-    def _call(self, what: str, call: Callable[[Lock], R]) -> R:
+    def _call(self, verb: str, call: Callable[[Lock], R]) -> R:
         lock, stop, now = self._lock.fork(), self._stop, self._clock.now()
         if stop is not None and stop.is_set():
-            raise CallStopped(f"shutting down; did not {what} lease {self.describe()}")
+            raise CallStopped(f"shutting down; did not {verb} lease {self.describe()}")
         remaining = min(self._deadline - now, self._longest)
         if remaining <= 0:
-            raise CallGivenUp(f"no time left to {what} lease {self.describe()}")
-        detached = Detached(lambda: call(lock), name=f"lease-{what}-{self.describe()}", clock=self._clock)
+            raise CallGivenUp(f"no time left to {verb} lease {self.describe()}")
+        detached = Detached(lambda: call(lock), name=f"lease-{verb}-{self.describe()}", clock=self._clock)
         self._calls = [*(running for running in self._calls if not running.ended), detached]
         self._group.start(detached.run, name=detached.name)
-        self._wait(detached, remaining, stop)
+        if not _wait(detached, remaining, stop):
+            detached.cancel()
+            if stop is not None and stop.is_set():
+                raise CallStopped(f"shutting down; abandoned the {verb} of lease {self.describe()}")
+            raise CallGivenUp(f"{verb} of lease {self.describe()} did not end in time")
         result = detached.result()
         self._lock = lock
         return result
 
-    def _wait(self, detached: Detached[R], seconds: float, stop: threading.Event | None) -> None:
-        if stop is None:
-            ended = detached.wait(seconds, lambda: False)
-        else:
-            with ends_with(stop), on_stop(detached.wake):
-                ended = detached.wait(seconds, stop.is_set)
-        if ended:
-            return
-        detached.cancel()
-        what = detached.name.removeprefix("lease-").partition("-")[0]
-        if stop is not None and stop.is_set():
-            raise CallStopped(f"shutting down; abandoned the {what} of lease {self.describe()}")
-        raise CallGivenUp(f"{what} of lease {self.describe()} did not end in time")
+
+def _wait(detached: Detached[Any], seconds: float, stop: threading.Event | None) -> bool:
+    """Return whether the call ended before `seconds` were over and before the stop."""
+    if stop is None:
+        return detached.wait(seconds, lambda: False)
+    with ends_with(stop), on_stop(detached.wake):
+        return detached.wait(seconds, stop.is_set)

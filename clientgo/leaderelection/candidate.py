@@ -6,6 +6,7 @@ lease: the API server assigns it to one, and ends its term by naming a preferred
 """
 
 import math
+import threading
 from collections.abc import Callable
 
 from clientgo.clock import Clock, utc
@@ -101,7 +102,8 @@ class Candidate:
         # From now on, regardless of the request's outcome.
         self._held_until = -math.inf
         try:
-            retry_on_conflict(self._release, clock=self._clock)
+            # With an event of its own: the program has stopped, and the lock limits the time of the release.
+            retry_on_conflict(self._release, clock=self._clock, stop=threading.Event())
         except FAILURES as error:
             log.warning("cannot release lease", extra={"lease": self._lock.describe(), "err": error})
             return False

@@ -43,8 +43,8 @@ class LeaderElector:
     `on_new_leader(identity)` is called once per change, in order, in another thread; an empty identity means that there
     is no leader.
 
-    All times are seconds, with client-go's defaults. A stopped leader releases the lease, and waits `release_timeout`
-    for that. `name` is for metrics and messages; by default the lock's. With `coordinated`, the API server chooses the
+    All times are seconds, with client-go's defaults. A stopped leader releases the lease, and waits 0.4 s for
+    that. `name` is for metrics and messages; by default the lock's. With `coordinated`, the API server chooses the
     leader among LeaseCandidates, whose names are the identities.
 
     Raises:
@@ -62,7 +62,6 @@ class LeaderElector:
         renew_deadline: float = 10.0,
         retry_period: float = 2.0,
         release_on_cancel: bool = True,
-        release_timeout: float = RELEASE_SECONDS,
         coordinated: bool = False,
         name: str = "",
         clock: Clock = SYSTEM_CLOCK,
@@ -74,7 +73,6 @@ class LeaderElector:
         self._on_started_leading = on_started_leading
         self._on_stopped_leading = on_stopped_leading
         self._release_on_cancel = release_on_cancel
-        self._release_timeout = release_timeout
         self._clock = clock
         self._rand = rand
         self._metrics = ElectionMetrics(self.name)
@@ -209,7 +207,7 @@ class LeaderElector:
 
     def _release(self) -> None:
         # Without `stop`, which may be set: the release has its own time limit.
-        self._lock.limit(self._clock.now() + self._release_timeout)
+        self._lock.limit(self._clock.now() + RELEASE_SECONDS)
         self._candidate.release()
         self._reporter.report(self.leader)
 

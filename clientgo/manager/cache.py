@@ -68,7 +68,9 @@ class Cache:
         self._clock = clock
         self._rand = rand
         self._lock = threading.Lock()
-        # Guarded by _lock. One factory for each representation of objects, and one for each kind with its own options.
+        # Guarded by _lock, except single lookups of reads, which must not wait for each other: what they miss is looked
+        # up again under it, or counts as not cached.
+        # One factory for each representation of objects, and one for each kind with its own options.
         self._factories: dict[type, InformerFactory] = {}
         self._kind_caches: dict[type, KindCache[Any]] = {}
         self._by_resource: dict[GroupVersionResource, tuple[KindCache[Any], ...]] = {}

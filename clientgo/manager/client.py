@@ -20,91 +20,26 @@ from clientgo.dynamic.waiting import wait_for
 from clientgo.errors import NotFound
 from clientgo.manager.cache import Cache, check_indexed, index_name
 from clientgo.manager.kindcache import KindCache
-from clientgo.manager.kinds import ApiReader, Kinds, check_scope
+from clientgo.manager.kinds import ApiReader, Kinds
 from clientgo.manager.options import CacheOptions
 from clientgo.manager.owners import set_controller_reference
 from clientgo.manager.requesters import FieldValidation, RecordingRequester, ValidatingRequester, limit_of_wait
 from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
-from clientgo.meta.codec import codec_for, encode, encode_value, to_dict
+from clientgo.meta.codec import to_dict
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject, ObjectMeta
-from clientgo.meta.scheme import Scheme, api_of, check_namespace
+from clientgo.meta.scheme import Scheme, api_of, check_namespace, check_scope
 from clientgo.meta.selectors import SelectorLike, everything, field_selector_for, selector_of
-from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester, checked_requester
+from clientgo.rest.request import MERGE_PATCH, Requester, checked_requester
 from clientgo.typed.create import CreateClient, Patch
-from clientgo.typed.options import DeleteOptions, write_query
-from clientgo.typed.response import fetch_object
+from clientgo.typed.options import DeleteOptions
 from clientgo.typed.scale import ScaleClient
+from clientgo.typed.subresources import Subresource
 
 T = TypeVar("T", bound=ApiObject)
 
 R = TypeVar("R", bound=ApiObject)
 C = TypeVar("C", bound=CreateClient[Any])
-
-
-class Subresource:
-    """One subresource of any kind that has it.
-
-        client.subresource("eviction").create(pod, Eviction(metadata=pod.metadata))
-        scale = client.subresource("scale").get(deployment, Scale)
-        client.subresource("scale").update(deployment, replace(scale, spec=ScaleSpec(replicas=3)))
-
-    Each method raises `ApiError`, `ConnectionFailed` and, except for `get`, `LeaseNotHeld`; `Undecodable` if the
-    response does not match its class.
-    """
-
-    def __init__(self, name: str, requester: Requester, *, field_manager: str) -> None:
-        self.name = name
-        self._requester = requester
-        self._field_manager = field_manager
-
-    def __repr__(self) -> str:
-        return f"<Subresource {self.name}>"
-
-    def get(self, obj: ApiObject, cls: type[R]) -> R:
-        """Return the subresource of the object with the name of `obj`, as a `cls`."""
-        return self._ask("get", obj, cls)
-
-    def create(self, obj: ApiObject, body: R, *, dry_run: bool = False) -> R:
-        """Post `body` to the object's subresource; return the response, or `body` if that is only a Status."""
-        return self._ask("create", obj, type(body), encode(body), sent=body, dry_run=dry_run)
-
-    def update(self, obj: ApiObject, body: R, *, dry_run: bool = False) -> R:
-        """Replace the subresource; `Conflict` if the object changed since `body` was read."""
-        return self._ask("update", obj, type(body), encode(body), dry_run=dry_run)
-
-    def patch(
-        self, obj: ApiObject, patch: Patch, cls: type[R], *, content_type: str = MERGE_PATCH, dry_run: bool = False
-    ) -> R:
-        """Patch the subresource; a list of operations is sent as JSON Patch regardless of `content_type`."""
-        body = patch if isinstance(patch, bytes) else encode_value(patch)
-        kind = JSON_PATCH if isinstance(patch, list | tuple) else content_type
-        return self._ask("patch", obj, cls, body, content_type=kind, dry_run=dry_run)
-
-    def _ask(
-        self,
-        verb: str,
-        obj: ApiObject,
-        cls: type[R],
-        body: bytes | None = None,
-        *,
-        sent: R | None = None,
-        content_type: str = JSON,
-        dry_run: bool = False,
-    ) -> R:
-        api, name = api_of(type(obj)), object_name(obj)
-        check_scope(api, name)
-        request = Request(
-            verb=verb,
-            resource=api.gvr,
-            namespace=name.namespace,
-            name=name.name,
-            subresource=self.name,
-            query=EMPTY_MAP if verb == "get" else write_query(field_manager=self._field_manager, dry_run=dry_run),
-            body=body,
-            content_type=content_type,
-        )
-        return fetch_object(self._requester, request, codec_for(cls), sent=sent)
 
 
 List = list  # the class below has a method named list

@@ -152,7 +152,7 @@ class Controller:
         return all(holds(request) for holds in (getattr(source, "holds", None) for source in self.sources) if holds)
 
     def enqueue(self, request: ObjectName, priority: int = NORMAL) -> None:
-        """Queue the object of that name; TypeError if it is no `ObjectName`."""
+        """Queue the object of that name; TypeError unless it is an `ObjectName`."""
         self.queue.add(checked_request(request), priority=priority)
 
     def warm_up(self, stop: threading.Event) -> None:

@@ -38,18 +38,9 @@ class MapFuncs(Generic[T]):
     delete: MapFunc[T] | None = None
     generic: MapFunc[T] | None = None
 
-    @classmethod
-    def all_by(cls, function: MapFunc[T]) -> "MapFuncs[T]":
-        """Use one function for all events; for an update, call it with the old and the new object."""
-
-        def update(old: T, new: T) -> Iterable[ObjectName]:
-            return function(new) if _is_unchanged(old, new) else (*function(old), *function(new))
-
-        return cls(create=function, update=update, delete=function, generic=function)
-
 
 def checked_request(request: object) -> ObjectName:
-    """Return the request; TypeError if it is no `ObjectName` of two strings."""
+    """Return the request; TypeError unless it is an `ObjectName` of two strings."""
     if isinstance(request, ObjectName) and isinstance(request.namespace, str) and isinstance(request.name, str):
         return request
     raise TypeError(f"expected an ObjectName of two strings, got {request!r}")
@@ -111,8 +102,7 @@ class EventHandler(Generic[T]):
     """
 
     def __init__(self, to_requests: ToRequests[T], predicate: Predicate, enqueue: Enqueue) -> None:
-        self._each = None if isinstance(to_requests, MapFuncs) else to_requests
-        self._map = to_requests if isinstance(to_requests, MapFuncs) else MapFuncs.all_by(to_requests)
+        self._to_requests = to_requests
         self.name = f"map function {_name_of(to_requests)}"
         """Name of what fails if the map function or a predicate does."""
         self._predicate = predicate
@@ -146,8 +136,8 @@ class EventHandler(Generic[T]):
         self._handle("generic", NORMAL, obj)
 
     def _handle(self, event: EventType, priority: int, *objects: T) -> None:
-        function = getattr(self._map, event)
-        if function is None:
+        calls = self._calls(event, objects)
+        if not calls:
             return
         failures: list[CallbackFailed] = []
         try:
@@ -156,11 +146,9 @@ class EventHandler(Generic[T]):
         except CallbackFailed as failed:
             failures.append(failed)
         enqueued = self._enqueued_before(event, objects)
-        is_change = event == "update" and not _is_unchanged(*objects)
-        calls = [(function, objects)] if self._each is None or not is_change else [(self._each, (o,)) for o in objects]
-        for call, arguments in calls:
+        for function, arguments in calls:
             try:
-                requests = run_callback(_requests_of, call, arguments)
+                requests = run_callback(_requests_of, function, arguments)
             except CallbackFailed as failed:
                 failures.append(failed)
                 continue
@@ -172,6 +160,14 @@ class EventHandler(Generic[T]):
             with self._lock:
                 self._failed[event, object_name(objects[-1])] = objects, enqueued
             raise failures[0].__cause__ or failures[0]
+
+    def _calls(self, event: EventType, objects: tuple[T, ...]) -> list[tuple[Callable[..., Any], tuple[T, ...]]]:
+        """Return the functions to call for an event, with their arguments: one for both states, or each state."""
+        if isinstance(self._to_requests, MapFuncs):
+            function = getattr(self._to_requests, event)
+            return [] if function is None else [(function, objects)]
+        is_change = event == "update" and not _is_unchanged(*objects)
+        return [(self._to_requests, (state,)) for state in (objects if is_change else objects[-1:])]
 
     def _enqueued_before(self, event: EventType, objects: tuple[T, ...]) -> set[ObjectName]:
         """Return the requests that were enqueued when handling these very objects failed."""

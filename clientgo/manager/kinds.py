@@ -11,7 +11,7 @@ from clientgo.errors import NotFound
 from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
-from clientgo.meta.scheme import ApiType, Scheme, api_of
+from clientgo.meta.scheme import Scheme, api_of, check_scope
 from clientgo.meta.selectors import SelectorLike, everything, selector_text
 from clientgo.rest.request import Requester
 from clientgo.typed.client import StatusClient, TypedClient
@@ -72,24 +72,6 @@ class Kinds:
                     # They would share an informer, which can hold objects of one class only.
                     self.scheme.add(cls)
         return type(f"{api.kind}Client", (base,), {"kind": cls})
-
-
-def check_name(name: ObjectName) -> None:
-    """Raise TypeError if a name is none, such as a text."""
-    if not isinstance(name, ObjectName):
-        raise TypeError(f"invalid name {name!r:.100}: expected ObjectName(namespace, name), or object_name(obj)")
-
-
-def check_scope(api: ApiType, name: ObjectName) -> None:
-    """Raise ValueError if the name has a namespace and the kind is cluster-scoped, or the other way round.
-
-    Raises:
-        TypeError: it is no `ObjectName`.
-    """
-    check_name(name)
-    if bool(name.namespace) != api.namespaced:
-        rule = "must have a namespace" if api.namespaced else "cannot have a namespace"
-        raise ValueError(f'{api.kind} "{name}": a {api.kind} {rule}')
 
 
 List = list  # the class below has a method named list

@@ -18,6 +18,7 @@ from clientgo.errors import ClientGoError, NotFound, StatusDetails
 from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource
+from clientgo.meta.shallow_json import UNREADABLE
 from clientgo.rest.deadlines import DeadlineRequester
 from clientgo.rest.limits import Deadline
 from clientgo.rest.request import JSON, ForwardingRequester, Request, Requester
@@ -232,7 +233,7 @@ def _is_dry_run(request: Request) -> bool:
     if request.verb not in _DELETIONS and request.subresource != "eviction":
         return False
     options: _DeleteOptions | None = None
-    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the server rejects other bodies
+    with suppress(*UNREADABLE):  # the server rejects other bodies
         if request.verb in _DELETIONS:
             options = msgspec.json.decode(request.body or b"{}", type=_DeleteOptions)
         else:
@@ -257,7 +258,7 @@ def _outcomes(request: Request, body: bytes) -> list[Outcome] | None:
         if response.api_version not in ("", request.resource.api_version) and response.kind != PARTIAL:
             return []  # another kind, such as Scale
         effect: Literal["stored", "deleted"] = "deleted" if _is_gone(request, response) else "stored"
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return []  # the caller reports it
     name = ObjectName(request.namespace, response.metadata.name)
     return [Outcome(effect, name, response.metadata.uid, response.kind)] if name.name else []

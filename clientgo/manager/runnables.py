@@ -43,7 +43,7 @@ def stage_of(runnable: Runnable) -> str:
 
 
 def function_of(runnable: Runnable) -> Callable[[threading.Event], object]:
-    """Return the function that runs a runnable; TypeError if it is none."""
+    """Return the function that runs a runnable; TypeError if it has no `start` and cannot be called."""
     start = getattr(runnable, "start", None)
     if callable(start):
         function: Callable[[threading.Event], object] = start

@@ -7,7 +7,7 @@ because their names may differ.
 
 import threading
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from clientgo.cache import SharedInformer
 from clientgo.cache.listener import HANDLER_BACKOFF
@@ -23,7 +23,6 @@ from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.stop.lifecycle import Detached, Group
-from clientgo.workqueue import ItemExponentialFailureRateLimiter, WorkQueue
 
 log = get_logger(__name__)
 
@@ -191,6 +190,15 @@ class Channel(Generic[T]):
             receiver.deliver(obj)
 
 
+class _FailedEvent(NamedTuple, Generic[T]):
+    """Last event about an object that failed, with the number of failures in a row and the time of the retry."""
+
+    obj: T
+    error: str
+    failures: int
+    due: float
+
+
 class _Receiver(Generic[T]):
     """One controller's end of a channel: delivers events, again with backoff if that fails."""
 
@@ -198,18 +206,16 @@ class _Receiver(Generic[T]):
         self._handler = handler
         self._source = source
         self._clock = clock
-        limiter = ItemExponentialFailureRateLimiter[_EventKey](HANDLER_BACKOFF.duration, HANDLER_BACKOFF.cap or 0.0)
-        self._retries: WorkQueue[_EventKey] = WorkQueue(limiter, clock=clock, merge_delays=True)
         self._group = Group(stop=stop, clock=clock)
         self._lock = threading.Lock()
-        # Guarded by _lock: the last event about each object that failed, and whether a thread retries them.
-        self._failed: dict[_EventKey, tuple[T, str]] = {}
+        # Guarded by _lock: the events to be handled again, and whether a thread does that.
+        self._failed: dict[tuple[type, ObjectName], _FailedEvent[T]] = {}
         self._retrying = False
 
     def failures(self) -> list[ObjectFailure]:
         """Return the objects whose last event is to be handled again."""
         with self._lock:
-            return [ObjectFailure(self._handler.name, name, error) for (_, name), (_, error) in self._failed.items()]
+            return [ObjectFailure(self._handler.name, name, event.error) for (_, name), event in self._failed.items()]
 
     def deliver(self, obj: T) -> None:
         """Enqueue the requests of an event, now or after a retry."""
@@ -220,19 +226,22 @@ class _Receiver(Generic[T]):
             self._retry_later(key, obj, error)
             return
         with self._lock:
-            if self._failed.get(key, (None, ""))[0] is obj:
+            if key in self._failed and self._failed[key].obj is obj:
                 del self._failed[key]
-                self._retries.forget(key)
 
-    def _retry_later(self, key: "_EventKey", obj: T, error: CallbackFailed) -> None:
+    def _retry_later(self, key: tuple[type, ObjectName], obj: T, error: CallbackFailed) -> None:
+        now = self._clock.now()
         with self._lock:
-            self._failed[key] = obj, str(error)
+            before = self._failed.get(key)
+            failures, due = (0, now) if before is None else (before.failures, before.due)
+            if due <= now:  # otherwise the retry of an earlier event is that of this one too
+                due = now + HANDLER_BACKOFF.delay(failures)
+            self._failed[key] = _FailedEvent(obj, str(error), failures + 1, due)
             start, self._retrying = not self._retrying, True
-        delay = self._retries.add_rate_limited(key)
         kind, name = key[0].__name__, str(key[1])
         count_failure(kind, "handler")
-        facts = {"source": self._source, "kind": kind, "object": name, "err": error, "retry_in": delay}
-        if self._retries.num_requeues(key) == 1:
+        facts = {"source": self._source, "kind": kind, "object": name, "err": error, "retry_in": due - now}
+        if not failures:
             log.error("map function or predicate raised; will retry", exc_info=error.__cause__, extra=facts)
         else:
             log.debug("map function or predicate raised again; will retry", extra=facts)
@@ -242,16 +251,14 @@ class _Receiver(Generic[T]):
     def _retry(self, stop: threading.Event) -> None:
         """Deliver again what is due, until nothing is left; a thread that most programs never need."""
         while not self._clock.sleep(stop, HANDLER_BACKOFF.duration):
-            while len(self._retries):
-                with self._retries.processing() as key:
-                    self.deliver(self._failed[key][0])
+            with self._lock:
+                due = [event.obj for event in self._failed.values() if event.due <= self._clock.now()]
+            for obj in due:
+                self.deliver(obj)
             with self._lock:
                 if not self._failed:
                     self._retrying = False
                     return
-
-
-_EventKey = tuple[type, ObjectName]
 
 
 class FuncSource:

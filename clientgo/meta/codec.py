@@ -27,7 +27,7 @@ from clientgo.meta.listitems import RawList, is_table, split_list
 from clientgo.meta.objects import ApiObject, ListMeta, ObjectMeta, with_tuples
 from clientgo.meta.readonly import protect
 from clientgo.meta.scheme import api_of
-from clientgo.meta.shallow_json import names_alone, reason
+from clientgo.meta.shallow_json import UNREADABLE, names_alone, reason
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -75,7 +75,6 @@ class _NameOnlyObject(msgspec.Struct, frozen=True):
 
 
 # msgspec's errors: invalid JSON or types, invalid UTF-8, nesting deeper than Python's stack.
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _convert = msgspec.convert  # one look-up less for each object
 _IDENTITY = msgspec.json.Decoder(_Identity, dec_hook=decode_hook)
@@ -128,7 +127,7 @@ class Codec(Generic[T]):
         kind = f"{self.api.kind}List" if self.api.kind else f"{self.api.plural} list"
         try:
             page = split_list(data)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise Undecodable(kind, ObjectMeta(), reason(error)) from error
         if is_table(page.api_version, page.kind):
             raise Undecodable(kind, ObjectMeta(), f"it is a table ({page.api_version})")
@@ -310,11 +309,11 @@ def identity(data: bytes | msgspec.Raw) -> ObjectMeta:
         return _IDENTITY.decode(data).metadata
     except RecursionError:
         data = names_alone(bytes(data))
-    except _UNREADABLE:
+    except UNREADABLE:
         pass  # the metadata is invalid: the name may still be readable
     try:
         metadata = _NAME_ONLY.decode(data).metadata
-    except _UNREADABLE:
+    except UNREADABLE:
         return ObjectMeta()
     return ObjectMeta(
         name=metadata.name, namespace=metadata.namespace, uid=metadata.uid, resource_version=metadata.resource_version

@@ -88,7 +88,7 @@ def rbac(
 ) -> RbacRule:
     """Declare a permission: `@rbac(groups="apps", resources="deployments", verbs=("get", "list"))`.
 
-    The core group is "" or "core"; `urls` are for addresses that are no resources.
+    The core group is "" or "core"; `urls` are paths outside of resources, such as `/metrics`.
     """
     return RbacRule(
         groups=_several(groups),

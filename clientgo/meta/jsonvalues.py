@@ -117,11 +117,6 @@ def is_among(value: Json, values: Iterable[Json]) -> bool:
     return any(same(value, each) for each in values)
 
 
-def index_of(value: Json, values: Iterable[Json]) -> int | None:
-    """Return the position of the first of `values` that is the same JSON value; None if there is none."""
-    return next((index for index, each in enumerate(values) if same(value, each)), None)
-
-
 def canonical(value: Json) -> bytes:
     """Return the same bytes for the same JSON values and different bytes for others: a key of sets and dicts.
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.objects import ListMeta
-from clientgo.meta.shallow_json import elements, members, only
+from clientgo.meta.shallow_json import UNREADABLE, elements, members, only
 
 PART_BYTES = 1024 * 1024
 """Least size of a part; a larger one takes longer to decode, and holds up other threads that long."""
@@ -98,6 +98,6 @@ def _complete_items(buffer: bytearray, separator: bytes) -> tuple[list[msgspec.R
             break
         try:
             return _VALUES.decode(b"[" + buffer[: end + 1] + b"]"), end + 1
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             continue
     return [], 0

@@ -175,6 +175,10 @@ class UnknownNumber(int):
 # gc=False here and in generated types: values are not part of reference cycles, and caches hold many of them.
 
 
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""Annotation in which `kubectl apply` stores what it has applied."""
+
+
 class OwnerReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """A reference to an owner; an object is garbage-collected once all its owners are deleted."""
 

@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from clientgo.internal.patterns import lazy_pattern
+from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 
 C = TypeVar("C", bound=type)
@@ -126,6 +127,19 @@ def check_namespace(api: ApiType, namespace: str) -> None:
     """Raise ValueError if there is a namespace and the kind is cluster-scoped."""
     if namespace and not api.namespaced:
         raise ValueError(f"invalid namespace {namespace!r}: a {api.kind} cannot have a namespace")
+
+
+def check_scope(api: ApiType, name: ObjectName) -> None:
+    """Raise ValueError if the name has a namespace and the kind is cluster-scoped, or the other way round.
+
+    Raises:
+        TypeError: it is not an `ObjectName`, but a text, for example.
+    """
+    if not isinstance(name, ObjectName):
+        raise TypeError(f"invalid name {name!r:.100}: expected ObjectName(namespace, name), or object_name(obj)")
+    if bool(name.namespace) != api.namespaced:
+        rule = "must have a namespace" if api.namespaced else "cannot have a namespace"
+        raise ValueError(f'{api.kind} "{name}": a {api.kind} {rule}')
 
 
 def api_of(cls: type) -> ApiType:

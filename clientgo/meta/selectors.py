@@ -332,7 +332,7 @@ class FieldTerm(msgspec.Struct, frozen=True):
         return (self.text(obj) == self.value) is self.equal
 
     def text(self, obj: Mapping[str, Any]) -> str | None:
-        """Return the field of an object as text, which an object or list has none of."""
+        """Return the value of the field as text; None for an object or a list, which equals no text."""
         value: Any = obj
         for name in self.path:
             value = value.get(name) if isinstance(value, Mapping) else None

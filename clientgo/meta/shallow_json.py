@@ -16,6 +16,9 @@ import msgspec
 
 from clientgo.internal.callbacks import describe_error, text_of
 
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for a body that it cannot decode: not JSON or of other types, not UTF-8, nested too deep."""
+
 _NAMES = ("name", "namespace", "uid", "resourceVersion")
 
 

@@ -18,7 +18,7 @@ import msgspec
 
 from clientgo.errors import InvalidResponse, api_error, decode_status
 from clientgo.internal.patterns import lazy_pattern
-from clientgo.meta.shallow_json import members
+from clientgo.meta.shallow_json import UNREADABLE, members, only
 
 Body = bytes | msgspec.Raw
 
@@ -138,7 +138,7 @@ def _has_kind(item: Body) -> bool:
     """Return False for an object without a kind, in half the time that `type_meta` takes; True if that is unknown."""
     try:
         return bool(_DECODER.decode(item).kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return True
 
 
@@ -193,12 +193,8 @@ def _type_meta_of(body: Body) -> TypeMeta | None:
         try:
             head = _DECODER.decode(body)
         except RecursionError:
-            raw_members = members(bytes(body))
-            top = b",".join(
-                b'"%b":%b' % (key.encode(), raw_members[key]) for key in ("apiVersion", "kind") if key in raw_members
-            )
-            head = _DECODER.decode(b"{%b}" % top)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            head = _DECODER.decode(only(members(bytes(body)), ("apiVersion", "kind")))
+    except UNREADABLE:
         return None
     version, kind = head.api_version, head.kind
     group = version.rpartition("/")[0] if isinstance(version, str) and version else None

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from clientgo.backoff import Backoff
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import Conflict
+from clientgo.stop.stopping import on_stop
 
 R = TypeVar("R")
 
@@ -29,14 +30,18 @@ def on_error(
 ) -> R:
     """Return the result of `fn`; retry it while its error is `retriable` and `backoff` has attempts left.
 
-    Raises the error of the last attempt if it is not retriable, or no attempt is left, or `stop` is set during a delay.
+    Raises the error of the last attempt if it is not retriable, or no attempt is left, or `stop` is set during a delay;
+    by default, the running code is to end.
 
     Raises:
         ValueError: `backoff` has less than one step.
     """
     if backoff.steps < 1:
         raise ValueError(f"invalid backoff: {backoff.steps} steps, must be at least 1")
-    stop = stop if stop is not None else threading.Event()
+    if stop is None:
+        stop = threading.Event()
+        with on_stop(stop.set):
+            return on_error(backoff, retriable, fn, clock=clock, stop=stop)
     attempt = 0
     while True:
         try:

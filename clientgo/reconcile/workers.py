@@ -212,7 +212,7 @@ def checked(result: object) -> Result:
     """Return a copy of a reconciler's result, with `Result()` for None.
 
     Raises:
-        TypeError: it is no `Result`, or a field has another type.
+        TypeError: it is not a `Result`, or a field has another type.
         ValueError: the time is not finite.
     """
     if result is None:

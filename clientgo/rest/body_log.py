@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 
 from clientgo.log import REDACTED, get_logger, redact
+from clientgo.meta.objects import LAST_APPLIED
+from clientgo.meta.shallow_json import UNREADABLE
 
 log = get_logger(__name__)
 
@@ -23,7 +25,7 @@ _LIMITS = ((WHOLE, 0), (LONG, 10240), (SHORT, 1024))
 _GUARDED_PATHS = frozenset({"secrets", "token", "tokenreviews"})
 _GUARDED_KINDS = frozenset({"Secret", "SecretList", "TokenRequest", "TokenReview"})
 # `value` is where a JSON patch has it; the annotation is kubectl's copy of all that was applied.
-_GUARDED_KEYS = frozenset({"data", "stringData", "token", "value", "kubectl.kubernetes.io/last-applied-configuration"})
+_GUARDED_KEYS = frozenset({"data", "stringData", "token", "value", LAST_APPLIED})
 
 
 def show_bodies(verbosity: int) -> None:
@@ -63,7 +65,7 @@ def readable(target: str, body: bytes) -> str:
     guarded = not _GUARDED_PATHS.isdisjoint(target.partition("?")[0].split("/"))
     try:
         masked = _masked(msgspec.json.decode(body), guarded)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return f"<{len(body)} bytes, not JSON>"
     return redact(msgspec.json.encode(masked).decode())
 

@@ -255,7 +255,7 @@ def require_permission() -> None:
 
 
 def current_request() -> InFlightRequest:
-    """Return the request that the running thread is sending; one without limits if it is none of a `RESTClient`."""
+    """Return the request that a `RESTClient` is sending in the running thread; one without limits if there is none."""
     request = _REQUEST.get()
     return InFlightRequest(None, SYSTEM_CLOCK) if request is None else request
 

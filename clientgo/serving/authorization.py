@@ -29,6 +29,9 @@ log = get_logger(__name__)
 ReviewToken = Callable[[TokenReview], TokenReview]
 ReviewAccess = Callable[[SubjectAccessReview], SubjectAccessReview]
 
+ALLOW_SECONDS, DENY_SECONDS = 60.0, 10.0
+"""Seconds for which a grant and a denial are kept."""
+
 _UNAUTHORIZED = Response(401, "Unauthorized\n", headers={"WWW-Authenticate": "Bearer"})
 _BUSY = Response(503, "Service Unavailable: too many tokens are being reviewed\n", headers={"Retry-After": "1"})
 _NOT_REVIEWED = Response(500, "Internal Server Error: the API server could not review your access\n")
@@ -46,8 +49,6 @@ class TokenAuthorizer:
         review_token: ReviewToken,
         review_access: ReviewAccess,
         *,
-        allow_seconds: float = 60.0,
-        deny_seconds: float = 10.0,
         size: int = 1000,
         at_once: int = 8,
         clock: Clock = SYSTEM_CLOCK,
@@ -56,8 +57,8 @@ class TokenAuthorizer:
         self._review_access = review_access
         self._reviews = threading.Semaphore(at_once)
         # Separate, so that denials, which any client can cause, never evict grants.
-        self._allowed: BoundedCache[_AccessKey, bool] = BoundedCache(allow_seconds, size, clock)
-        self._denied: BoundedCache[_AccessKey, Response] = BoundedCache(deny_seconds, size, clock)
+        self._allowed: BoundedCache[_AccessKey, bool] = BoundedCache(ALLOW_SECONDS, size, clock)
+        self._denied: BoundedCache[_AccessKey, Response] = BoundedCache(DENY_SECONDS, size, clock)
         self._reachable = True
 
     def __repr__(self) -> str:

@@ -75,22 +75,27 @@ class CertificateDirectory:
         # Read and loaded under the lock: connections during a reload must not get the previous pair, and a thread that
         # read the files earlier must not restore it.
         with self._lock:
-            self._reload()
-            return self._context
+            outcome, context = self._reload(), self._context
+        if isinstance(outcome, ConfigError):
+            self._metrics.errors.inc()
+            log.error("cannot reload the serving certificate; keeping the previous one", extra={"err": outcome})
+        elif outcome:
+            log.info("serving certificate changed", extra={"directory": str(self._directory)})
+        return context
 
-    def _reload(self) -> None:
+    def _reload(self) -> ConfigError | bool:
+        """Load the pair if it has changed; return whether it has, or an error other than the last one."""
         try:
             pair = self._pair()
-            if pair != self._loaded:
+            is_new = pair != self._loaded
+            if is_new:
                 # Recorded once it is loaded, so that each connection tries again.
                 self._context, self._loaded = self._load(pair), pair
-                log.info("serving certificate changed", extra={"directory": str(self._directory)})
             self._failure = ""
         except ConfigError as error:
-            if str(error) != self._failure:
-                self._failure = str(error)
-                self._metrics.errors.inc()
-                log.error("cannot reload the serving certificate; keeping the previous one", extra={"err": error})
+            is_known, self._failure = str(error) == self._failure, str(error)
+            return False if is_known else error
+        return is_new
 
     def _pair(self) -> tuple[bytes, bytes]:
         certificate, key = self._paths

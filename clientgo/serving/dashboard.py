@@ -13,7 +13,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -81,15 +81,17 @@ IsCached = Callable[[ObjectName], bool]
 """Returns whether an object is in the cache of a controller's kind."""
 
 
-class _Shown:
+class _Controller(NamedTuple):
     """One controller of the page, with a unique name."""
 
-    def __init__(self, name: str, queue: WorkQueue[Any], attempts: Attempts, is_cached: IsCached | None) -> None:
-        self.name, self.queue, self.attempts, self.is_cached = name, queue, attempts, is_cached
+    name: str
+    queue: WorkQueue[Any]
+    attempts: Attempts
+    is_cached: IsCached | None
 
 
-class _Asked(msgspec.Struct):
-    """Versions of the sections that a page has; all missing if it shows another run of the program."""
+class _PageState(msgspec.Struct):
+    """Versions of the sections that a page has, and the last numbers of its histories and samples."""
 
     boot: str = ""
     sections: dict[str, str] = {}
@@ -111,7 +113,7 @@ class Dashboard:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.component, self.facts, self.informers, self.clock = component, facts, informers, clock
-        self._controllers: list[_Shown] = []
+        self._controllers: tuple[_Controller, ...] = ()  # replaced, never changed: threads read it without a lock
         self._events: list[RecordedEvents] = []
         self._boot = random_uuid()
         # Times are sent as seconds since the epoch. The difference is constant, so that unchanged times stay equal.
@@ -128,7 +130,7 @@ class Dashboard:
         """Show a controller; several may have the same name."""
         same = sum(controller.attempts.controller == attempts.controller for controller in self._controllers)
         name = f"{attempts.controller} ({same + 1})" if same else attempts.controller
-        self._controllers.append(_Shown(name, queue, attempts, is_cached))
+        self._controllers += (_Controller(name, queue, attempts, is_cached),)
 
     def add_events(self, events: RecordedEvents) -> None:
         """Show these events on the pages of their objects."""
@@ -142,7 +144,7 @@ class Dashboard:
     def sample(self) -> None:
         """Take a sample of each queue: depth, age of the oldest key, delayed keys, keys in process."""
         now, values = self.clock.now(), {}
-        for controller in tuple(self._controllers):
+        for controller in self._controllers:
             load = controller.queue.load()
             age = 0.0 if load.oldest is None else max(0.0, now - load.oldest)
             values[controller.name] = [load.depth, round(age, 3), load.delayed, load.processing]
@@ -174,34 +176,28 @@ class Dashboard:
 
     def state(self, request: ServingRequest, counters: Counters) -> bytes:
         """Return what has changed since the state that the request describes, as JSON."""
-        requested = msgspec.json.decode(request.first("have", "{}"), type=_Asked)
-        if requested.boot != self._boot:
-            requested = _Asked()
+        page = msgspec.json.decode(request.first("have", "{}"), type=_PageState)
+        if page.boot != self._boot:
+            page = _PageState()  # of another run of the program
         sections = self._sections(request.first("filter"), counters)
         if key := request.first("object"):
             sections["object"] = self._object(request.first("controller"), ObjectName.parse(key))
         encoded = {name: msgspec.json.encode(part) for name, part in sections.items()}
         versions = {name: f"{zlib.crc32(text):08x}" for name, text in encoded.items()}
+        changed = [name for name, version in versions.items() if page.sections.get(name) != version]
         histories = {controller.name: controller.attempts.history for controller in self._controllers}
         return msgspec.json.encode(
             {
                 "boot": self._boot,
                 "now": round(self._epoch + self.clock.now(), 3),
-                "versions": {name: new for name, new in versions.items() if requested.sections.get(name) != new},
-                "sections": {
-                    name: msgspec.Raw(text)
-                    for name, text in encoded.items()
-                    if requested.sections.get(name) != versions[name]
-                },
+                "versions": {name: versions[name] for name in changed},
+                "sections": {name: msgspec.Raw(encoded[name]) for name in changed},
                 "history": {
-                    name: [
-                        self._row(number, controller)
-                        for number, controller in history.after(requested.history.get(name, 0))
-                    ]
+                    name: [self._row(*numbered) for numbered in history.after(page.history.get(name, 0))]
                     for name, history in histories.items()
                     if history is not None
                 },
-                "samples": [sample for sample in self._samples.copy() if sample[0] > requested.samples],
+                "samples": [sample for sample in self._samples.copy() if sample[0] > page.samples],
             }
         )
 
@@ -220,14 +216,14 @@ class Dashboard:
                 "started": self._at(self._started),
                 "facts": texts_of(self.facts),
             },
-            "controllers": [self._controller(controller, matching) for controller in tuple(self._controllers)],
+            "controllers": [self._controller(controller, matching) for controller in self._controllers],
             "outcomes": outcomes,
-            "failing": [row for controller in tuple(self._controllers) for row in self._failing(controller, matching)],
+            "failing": [row for controller in self._controllers for row in self._failing(controller, matching)],
             "caches": [self._cache(informer) for informer in self.informers],
             "requests": requests,
         }
 
-    def _controller(self, controller: _Shown, matching: str) -> dict[str, Any]:
+    def _controller(self, controller: _Controller, matching: str) -> dict[str, Any]:
         load, workers, history = controller.queue.load(), controller.attempts.workers(), controller.attempts.history
         return {
             "name": controller.name,
@@ -244,20 +240,14 @@ class Dashboard:
             "recorded": 0 if history is None else history.size,
         }
 
-    def _failing(self, controller: _Shown, matching: str) -> list[Sequence[Any]]:
+    def _failing(self, controller: _Controller, matching: str) -> list[Sequence[Any]]:
         history = controller.attempts.history
         failing = [] if history is None else history.failing()
         if matching:
             failing = [each for each in failing if matching.lower() in str(each.key).lower()]
+        name, at = controller.name, self._at
         return [
-            (
-                controller.name,
-                str(each.key),
-                each.failures,
-                self._at(each.since),
-                redact(each.error),
-                self._at(each.next_at),
-            )
+            (name, str(each.key), each.failures, at(each.since), redact(each.error), at(each.next_at))
             for each in failing[:ROWS]
         ]
 
@@ -278,13 +268,10 @@ class Dashboard:
 
     def _object(self, controller: str, key: ObjectName) -> dict[str, Any]:
         events = [self._event(event) for source in self._events for event in source.recent_events(*key)]
-        controllers = [
-            shown_controller for shown_controller in tuple(self._controllers) if shown_controller.name == controller
-        ]
-        reasons = [reason for shown_controller in controllers for reason in self._why(shown_controller, key)]
+        reasons = [reason for each in self._controllers if each.name == controller for reason in self._why(each, key)]
         return {"controller": controller, "key": str(key), "why": reasons, "events": _counted(events)}
 
-    def _why(self, controller: _Shown, key: ObjectName) -> list[tuple[str, float | None, str]]:
+    def _why(self, controller: _Controller, key: ObjectName) -> list[tuple[str, float | None, str]]:
         """Return the reasons why an object is waiting, each with its time and an error."""
         reasons = [(_PHASES[state.phase], self._at(state.at), "") for state in controller.queue.states_of(key)]
         history = controller.attempts.history
@@ -317,22 +304,9 @@ class Dashboard:
         about = event.involved_object
         return event.type, event.reason, event.message, about.kind, seconds
 
-    def _row(self, number: int, reconciliation: Reconciliation) -> tuple[Any, ...]:
-        began, next_at, error = (
-            self._at(reconciliation.began),
-            self._at(reconciliation.next_at),
-            redact(reconciliation.error),
-        )
-        return (
-            number,
-            str(reconciliation.key),
-            reconciliation.trigger,
-            began,
-            round(reconciliation.seconds, 6),
-            reconciliation.outcome,
-            error,
-            next_at,
-        )
+    def _row(self, number: int, done: Reconciliation) -> tuple[Any, ...]:
+        times = self._at(done.began), round(done.seconds, 6)
+        return number, str(done.key), done.trigger, *times, done.outcome, redact(done.error), self._at(done.next_at)
 
     def _key(self, state: KeyState[Hashable]) -> tuple[str, str, float | None, int]:
         return str(state.key), state.phase, self._at(state.at), state.retries
@@ -341,7 +315,7 @@ class Dashboard:
         return None if time is None else round(self._epoch + time, 3)
 
 
-def _is_cached(controller: _Shown, key: ObjectName) -> bool:
+def _is_cached(controller: _Controller, key: ObjectName) -> bool:
     try:
         return controller.is_cached is None or bool(run_callback(controller.is_cached, key))
     except CallbackFailed:

@@ -18,6 +18,13 @@ Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes
 """A merge patch (a mapping), a JSON patch (a list of operations), or bytes of any media type."""
 
 
+def encode_patch(patch: Patch, content_type: str) -> tuple[bytes, str]:
+    """Return the body of a patch and its media type: that of JSON patches for a list, otherwise `content_type`."""
+    if isinstance(patch, bytes):
+        return patch, content_type
+    return encode_value(patch), content_type if isinstance(patch, Mapping) else JSON_PATCH
+
+
 class ClientGroup:
     """Base class of generated accessors for the clients of a group version."""
 
@@ -87,16 +94,9 @@ class CreateClient(Generic[T]):
     def _patching(
         self, name: str, patch: Patch, content_type: str, subresource: str, query: Mapping[str, str]
     ) -> Request:
-        if not isinstance(patch, bytes | Mapping):
-            content_type = JSON_PATCH
-        return self._request(
-            "apply" if content_type == APPLY_PATCH else "patch",
-            name,
-            subresource=subresource,
-            query=query,
-            body=patch if isinstance(patch, bytes) else encode_value(patch),
-            content_type=content_type,
-        )
+        body, content_type = encode_patch(patch, content_type)
+        verb = "apply" if content_type == APPLY_PATCH else "patch"
+        return self._request(verb, name, subresource=subresource, query=query, body=body, content_type=content_type)
 
     def _accepted(self, verb: str) -> str:
         if verb == "list":

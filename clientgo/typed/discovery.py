@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import msgspec
 
 from clientgo.errors import ClientGoError, InvalidResponse, NotFound
+from clientgo.meta.shallow_json import UNREADABLE
 from clientgo.meta.typemeta import (
     ANY_RESPONSE,
     AcceptedKinds,
@@ -173,7 +174,7 @@ class Discovery:
         try:
             check_response(body, _KINDS[cls], server)
             return msgspec.json.decode(body, type=cls)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             message = f"invalid response for {path}, not from an API server: {error} (from {server})"
             raise InvalidResponse(message) from error
         except ClientGoError as error:

@@ -30,16 +30,18 @@ class LogStream(StreamReader[ByteStream]):
     """
 
     def __iter__(self) -> Iterator[bytes]:
-        partial = b""
+        unread = bytearray()  # an unfinished line; it may arrive a byte at a time
         for chunk in self._stream:
-            *lines, partial = (partial + chunk).split(b"\n")
-            for line in lines:
-                yield from _pieces(line)
-            if len(partial) > MAX_LINE:
-                *pieces, partial = _pieces(partial)
-                yield from pieces
-        if partial:
-            yield partial
+            *ends, begin = chunk.split(b"\n")
+            for end in ends:
+                yield from _pieces(bytes(unread + end))
+                unread.clear()
+            unread += begin
+            while len(unread) > MAX_LINE:
+                yield bytes(unread[:MAX_LINE])
+                del unread[:MAX_LINE]
+        if unread:
+            yield bytes(unread)
 
     def chunks(self) -> Iterator[bytes]:
         """Iterate over the bytes as they arrive, in portions of any size."""

@@ -1,4 +1,4 @@
-"""Requests for subresources with their own input and result classes, for additional methods of generated clients."""
+"""Requests for subresources with input and result classes of their own, of any kind and for generated clients."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -8,16 +8,19 @@ from msgspec.structs import replace
 from clientgo.errors import BadRequest
 from clientgo.meta.codec import ObjectList, codec_for, encode, encode_value
 from clientgo.meta.listwatch import ListOptions
-from clientgo.meta.scheme import api_of
+from clientgo.meta.names import object_name
+from clientgo.meta.objects import EMPTY_MAP, ApiObject
+from clientgo.meta.scheme import api_of, check_scope
 from clientgo.meta.typemeta import ANY_OBJECT
-from clientgo.rest.request import APPLY_PATCH, JSON, MERGE_PATCH, Request
-from clientgo.typed.create import CreateClient, Patch
+from clientgo.rest.request import APPLY_PATCH, JSON, MERGE_PATCH, Request, Requester
+from clientgo.typed.create import CreateClient, Patch, encode_patch
 from clientgo.typed.options import write_query
-from clientgo.typed.response import fetch_list, fetch_success
+from clientgo.typed.response import fetch_list, fetch_object, fetch_success
 from clientgo.typed.watch import ObjectWatch, open_watch
 
 T = TypeVar("T")
 R = TypeVar("R")
+A = TypeVar("A", bound=ApiObject)
 
 _EVERYTHING = ListOptions()
 
@@ -102,17 +105,75 @@ class SubresourceClient(CreateClient[T]):
             body = encode_value({**named, **config})
         else:
             body = codec_for(type(config)).encode_applied(config, subresource)
-        request = self._request(
-            "apply",
-            name,
-            subresource=subresource,
-            query=write_query(field_manager=field_manager, dry_run=dry_run, force=force),
-            body=body,
-            content_type=APPLY_PATCH,
-        )
+        query = write_query(field_manager=field_manager, dry_run=dry_run, force=force)
+        request = self._patching(name, body, APPLY_PATCH, subresource, query)
         return self._fetch(request, codec_for(result))
 
     def _delete_at(self, name: str, subresource: str) -> None:
         request = self._request("delete", name, subresource=subresource, content_type=JSON)
         self._need_namespace(request)
         fetch_success(self._requester, request, ANY_OBJECT)
+
+
+class Subresource:
+    """One subresource of any kind that has it.
+
+        client.subresource("eviction").create(pod, Eviction(metadata=pod.metadata))
+        scale = client.subresource("scale").get(deployment, Scale)
+        client.subresource("scale").update(deployment, replace(scale, spec=ScaleSpec(replicas=3)))
+
+    Each method raises `ApiError`, `ConnectionFailed` and, except for `get`, `LeaseNotHeld`; `Undecodable` if the
+    response does not match its class.
+    """
+
+    def __init__(self, name: str, requester: Requester, *, field_manager: str) -> None:
+        self.name = name
+        self._requester = requester
+        self._field_manager = field_manager
+
+    def __repr__(self) -> str:
+        return f"<Subresource {self.name}>"
+
+    def get(self, obj: ApiObject, cls: type[A]) -> A:
+        """Return the subresource of the object with the name of `obj`, as a `cls`."""
+        return self._ask("get", obj, cls)
+
+    def create(self, obj: ApiObject, body: A, *, dry_run: bool = False) -> A:
+        """Post `body` to the object's subresource; return the response, or `body` if that is only a Status."""
+        return self._ask("create", obj, type(body), encode(body), sent=body, dry_run=dry_run)
+
+    def update(self, obj: ApiObject, body: A, *, dry_run: bool = False) -> A:
+        """Replace the subresource; `Conflict` if the object changed since `body` was read."""
+        return self._ask("update", obj, type(body), encode(body), dry_run=dry_run)
+
+    def patch(
+        self, obj: ApiObject, patch: Patch, cls: type[A], *, content_type: str = MERGE_PATCH, dry_run: bool = False
+    ) -> A:
+        """Patch the subresource; a list of operations is sent as JSON Patch regardless of `content_type`."""
+        body, content_type = encode_patch(patch, content_type)
+        return self._ask("patch", obj, cls, body, content_type=content_type, dry_run=dry_run)
+
+    def _ask(
+        self,
+        verb: str,
+        obj: ApiObject,
+        cls: type[A],
+        body: bytes | None = None,
+        *,
+        sent: A | None = None,
+        content_type: str = JSON,
+        dry_run: bool = False,
+    ) -> A:
+        api, name = api_of(type(obj)), object_name(obj)
+        check_scope(api, name)
+        request = Request(
+            verb=verb,
+            resource=api.gvr,
+            namespace=name.namespace,
+            name=name.name,
+            subresource=self.name,
+            query=EMPTY_MAP if verb == "get" else write_query(field_manager=self._field_manager, dry_run=dry_run),
+            body=body,
+            content_type=content_type,
+        )
+        return fetch_object(self._requester, request, codec_for(cls), sent=sent)

@@ -17,6 +17,7 @@ from clientgo.meta.jsonvalues import Json
 from clientgo.meta.objects import EMPTY_MAP, GroupVersionKind, GroupVersionResource
 from clientgo.meta.patches.jsonpatch import Operation, diff
 from clientgo.meta.scheme import api_of
+from clientgo.meta.shallow_json import UNREADABLE
 
 T = TypeVar("T")
 
@@ -41,15 +42,25 @@ class UserInfo(msgspec.Struct, frozen=True):
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
 
 
-class _Review(msgspec.Struct, frozen=True, rename="camel"):
+class Review(msgspec.Struct, frozen=True, rename="camel"):
+    """Version and kind of a review of any kind."""
+
     api_version: str = ""
     kind: str = ""
+
+    def check(self, api_version: str, kind: str) -> None:
+        """Raise `BadReview` if the review has another version or kind."""
+        if (self.api_version, self.kind) != (api_version, kind):
+            received = f"{self.api_version or 'nothing'}, Kind={self.kind or 'nothing'}"
+            raise BadReview(f"expected {api_version}, Kind={kind}, got {received}")
+
+
+class _AdmissionReview(Review, frozen=True):
     request: msgspec.Raw = _NULL
 
 
-_REVIEW = msgspec.json.Decoder(_Review)
+_REVIEW = msgspec.json.Decoder(_AdmissionReview)
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -127,16 +138,14 @@ def read_review(body: bytes) -> AdmissionRequest:
     """
     try:
         review = _REVIEW.decode(body)
-        if (review.api_version, review.kind) != (API_VERSION, KIND):
-            received = f"{review.api_version or 'nothing'}, Kind={review.kind or 'nothing'}"
-            raise BadReview(f"expected {API_VERSION}, Kind={KIND}, got {received}")
+        review.check(API_VERSION, KIND)
         # null means absent, as in Go.
         members = {name: raw for name, raw in _MEMBERS.decode(review.request).items() if bytes(raw) != b"null"}
         for name in ("kind", "resource", "subResource"):
             if name in members:
                 members.setdefault(f"request{name[0].upper()}{name[1:]}", members[name])
         request = _REQUEST.decode(encode_value(members))
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise BadReview(f"the body is not an {KIND}: {error}") from error
     if not request.uid:
         raise BadReview(f"the {KIND} has no request with a uid")

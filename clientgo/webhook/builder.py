@@ -1,6 +1,8 @@
 """Builder of a kind's webhooks, at the paths in the manifests of kubebuilder and controller-gen.
 
-webhook_managed_by(server).for_(Home).with_defaulter(HomeDefaulter()).with_validator(HomeValidator()).complete()
+    webhook_managed_by(server).for_(Home).with_defaulter(HomeDefaulter()).with_validator(HomeValidator()).complete()
+
+The kind comes first, because the types of the other parts depend on it.
 """
 
 from collections.abc import Callable

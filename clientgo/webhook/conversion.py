@@ -14,8 +14,9 @@ from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback, text_of
 from clientgo.log import context, get_logger
 from clientgo.meta.codec import encode_value
+from clientgo.meta.shallow_json import UNREADABLE
 from clientgo.serving import Route
-from clientgo.webhook.admission import BadReview
+from clientgo.webhook.admission import BadReview, Review
 from clientgo.webhook.field import Errors
 from clientgo.webhook.handlers import raised_at
 from clientgo.webhook.hub import ConversionError, Hub
@@ -39,14 +40,11 @@ class _Request(msgspec.Struct, frozen=True):
     objects: list[Object] | None = None
 
 
-class _Review(msgspec.Struct, frozen=True, rename="camel"):
-    api_version: str = ""
-    kind: str = ""
+class _ConversionReview(Review, frozen=True):
     request: _Request | None = None
 
 
-_REVIEW = msgspec.json.Decoder(_Review)
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_REVIEW = msgspec.json.Decoder(_ConversionReview)
 
 
 def conversion_route(hubs: Hubs, *, largest: int, path: str = PATH, clock: Clock = SYSTEM_CLOCK) -> Route:
@@ -70,11 +68,9 @@ def conversion_route(hubs: Hubs, *, largest: int, path: str = PATH, clock: Clock
 def _read(body: bytes) -> _Request:
     try:
         review = _REVIEW.decode(body)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise BadReview(f"the body is not a {KIND}: {error}") from error
-    if (review.api_version, review.kind) != (API_VERSION, KIND):
-        received = f"{review.api_version or 'nothing'}, Kind={review.kind or 'nothing'}"
-        raise BadReview(f"expected {API_VERSION}, Kind={KIND}, got {received}")
+    review.check(API_VERSION, KIND)
     if review.request is None or not review.request.uid:
         raise BadReview(f"the {KIND} has no request with a uid")
     return review.request

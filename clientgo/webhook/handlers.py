@@ -44,7 +44,7 @@ Any other exception is a bug: it denies the request with 500 and is logged with 
 """
 
 AsyncAdmissionHandler = Callable[[AdmissionRequest], Coroutine[Any, Any, AdmissionResponse]]
-"""The same as a coroutine function, which runs in an event loop of the request's thread."""
+"""`AdmissionHandler` that is a coroutine function, which runs in an event loop of the request's thread."""
 
 Warnings = Sequence[str] | None
 """Warnings for the user about an accepted object."""

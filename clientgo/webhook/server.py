@@ -53,6 +53,7 @@ TLSOption = Callable[[ssl.SSLContext], object]
 """Configures a TLS context before use: `tls_minimum(...)`, `client_authority(...)` or your own function."""
 
 SHUTDOWN_SECONDS = 30.0
+"""Seconds that requests in progress have to finish after a stop."""
 
 
 def default_cert_dir() -> Path:
@@ -146,7 +147,6 @@ class WebhookServer:
         tls: TLSSource | None = None,
         tls_options: tuple[TLSOption, ...] = (),
         limits: Limits | None = None,
-        shutdown_seconds: float = SHUTDOWN_SECONDS,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.cert_dir = Path(cert_dir) if cert_dir is not None else default_cert_dir()
@@ -157,7 +157,6 @@ class WebhookServer:
         self._options = tls_options
         self._limits = limits if limits is not None else DEFAULT_LIMITS
         self._largest = limits.body if limits is not None else LARGEST_CONVERSION
-        self._shutdown_seconds = shutdown_seconds
         self._clock = clock
         self._lock = threading.Lock()
         self._routes: dict[str, Handler] = {}
@@ -221,7 +220,7 @@ class WebhookServer:
         self._routes[path] = handler
 
     def start(self, stop: threading.Event) -> None:
-        """Serve until `stop` is set; requests in progress then have `shutdown_seconds` to finish.
+        """Serve until `stop` is set; requests in progress then have 30 s to finish.
 
         Raises:
             ConfigError: the certificate is invalid, or the address is in use.
@@ -241,7 +240,7 @@ class WebhookServer:
         finally:
             self.ready.clear()
             self._server.stop()
-        group.join(self._shutdown_seconds)
+        group.join(SHUTDOWN_SECONDS)
 
     def started_checker(self) -> Check:
         """Return a readiness check that fails while webhooks are not served.

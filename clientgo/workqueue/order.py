@@ -13,7 +13,7 @@ LOW = -100
 
 
 def checked_priority(priority: object) -> int:
-    """Return the priority as a plain integer; TypeError if it is none."""
+    """Return the priority as a plain integer; TypeError if it is not an integer."""
     if isinstance(priority, int) and not isinstance(priority, bool):
         return int(priority)
     raise TypeError(f"priority must be an integer, got {type(priority).__qualname__}")

@@ -9,8 +9,8 @@ from collections import OrderedDict
 from typing import Generic, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.internal.keyheap import KeyHeap
 from clientgo.metrics import Provider
-from clientgo.workqueue.keyheap import KeyHeap
 from clientgo.workqueue.order import NORMAL
 from clientgo.workqueue.queue import RateLimitingQueue
 from clientgo.workqueue.ratelimiters import RateLimiter

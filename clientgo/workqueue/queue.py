@@ -15,8 +15,8 @@ import threading
 from typing import Generic, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.internal.delayheap import DelayHeap
 from clientgo.metrics import Provider
-from clientgo.workqueue.delaying import DelayHeap
 from clientgo.workqueue.fairlock import acquire_fairly
 from clientgo.workqueue.metrics import QueueMetrics, metrics_of
 from clientgo.workqueue.order import FIFO, LOW, NORMAL, Storage, checked_priority

@@ -23,12 +23,13 @@ from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import ConnectionFailed, NotFound
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import ApiReader, DirectClient
-from clientgo.manager.client import Client, Subresource
+from clientgo.manager.client import Client
 from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, replace
 from clientgo.rest import RESTClient
 from clientgo.stop.stopping import current_scopes, on_stop
 from clientgo.testing.client import FakeClient
 from clientgo.typed.scale import ScaleClient
+from clientgo.typed.subresources import Subresource
 
 A = ConfigMap(metadata=ObjectMeta(name="a", namespace="default"), data={"a": "1"})
 NAME = ObjectName("default", "a")

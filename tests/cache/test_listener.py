@@ -416,6 +416,33 @@ def test_handler_that_does_not_return_is_named(caplog: pytest.LogCaptureFixture)
     assert [(item["object"], "blocking" in item["functions"]) for item in messages] == [("ns/stuck", True)]
 
 
+def test_handler_that_does_not_return_is_logged_without_the_lock_of_the_store(running: Running) -> None:
+    began, release, locked = threading.Event(), threading.Event(), list[bool]()
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.msg.startswith("handler has not returned"):
+                locked.append(running.informer.distributor._lock.locked())
+
+    def blocking(_: ConfigMap) -> None:
+        began.set()
+        release.wait(20)
+
+    lines = Lines()
+    logging.getLogger().addHandler(lines)
+    try:
+        running.source.add(config_map("stuck"))
+        running.informer.add_event_handler(on_add=blocking)
+        running.start()
+        assert began.wait(10)
+        running.clock.step(40.0)
+        running.source.add(config_map("a"))
+        assert eventually(lambda: locked) == [False]
+    finally:
+        release.set()
+        logging.getLogger().removeHandler(lines)
+
+
 def test_removed_handler_is_garbage_collected(running: Running) -> None:
     registration = running.informer.add_event_handler()
     running.informer.add_event_handler()

@@ -260,15 +260,6 @@ def test_response_after_a_deletion_is_ignored_while_another_namespace_is_behind(
     assert held == (None, "1")  # of all namespaces, the cache reflects only an older version
 
 
-@pytest.mark.feature("C-03")
-def test_versions_can_be_compared_by_other_rules() -> None:
-    store: Indexer[ConfigMap] = Indexer()
-    store.add(version(1))
-    cache = MutationCache(store, caught_up=lambda seen, written: True)
-    cache.mutation(version(2))
-    assert seen(cache) == "1"
-
-
 @pytest.mark.feature("B-STO-18")
 def test_write_expires() -> None:
     clock = FakeClock()

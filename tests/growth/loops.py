@@ -1,10 +1,16 @@
 """Growth cases of loops that keep state: queues, events, metrics, caches of results, groups of threads."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from clientgo.cache.listener import Added, HandlerRetries
+from clientgo.internal.delayheap import DelayHeap
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
+from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.log.repeats import Repeats
+from clientgo.meta import from_dict
+from clientgo.meta.names import object_name
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
 from clientgo.record.events import make_event
 from clientgo.record.series import SeriesCache
@@ -15,7 +21,6 @@ from clientgo.serving.prometheus import PrometheusProvider, metrics_route
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import WorkQueue
-from clientgo.workqueue.delaying import DelayHeap
 
 BOUND = 200
 """Entries that the bounded cases may keep, or more than they keep."""
@@ -100,6 +105,26 @@ def delayed(count: int) -> DelayHeap[int]:
     return heap
 
 
+def failed_one_by_one(count: int) -> tuple[FakeClock, HandlerRetries[ConfigMap]]:
+    """Return the retries of many objects, each due at a time of its own, and their clock."""
+    clock = FakeClock()
+    retries = HandlerRetries[ConfigMap](clock)
+    for number in range(count):
+        obj = from_dict(ConfigMap, {"metadata": {"name": f"a{number}", "namespace": "b"}})
+        retries.add(object_name(obj), Added(obj, False), "no")
+        clock.step(1e-6)
+    return clock, retries
+
+
+def retried(failed: tuple[FakeClock, HandlerRetries[ConfigMap]]) -> None:
+    clock, retries = failed
+    while retries.next_due < math.inf:
+        clock.step(max(0.0, retries.next_due - clock.now()))
+        for notification in retries.due():
+            assert isinstance(notification, Added)
+            retries.succeeded(object_name(notification.obj))
+
+
 def started(count: int) -> Group:
     group = Group()
     for number in range(count):
@@ -142,6 +167,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "keys of a queue": (lambda n: n, queued),
     "delays of a few keys": (lambda n: n, delayed, 120),
     "failures of one key": (lambda n: n, failing_and_delayed),
+    "retries of a handler": (failed_one_by_one, retried),
 }
 
 BOUNDED: dict[str, Callable[[int], object]] = {

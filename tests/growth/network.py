@@ -18,6 +18,7 @@ from clientgo.serving.connection import Limits, ServingConnection
 from clientgo.serving.message import RejectedRequest, parse_head
 from clientgo.serving.probes import probe_routes
 from clientgo.serving.routing import Router
+from clientgo.typed.pods import LogStream
 from tests.serving.serving_client import now
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -107,6 +108,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "frames in one piece": (lambda n: [FRAME * n], frames),
     "frames in pieces": (lambda n: pieces(FRAME * n, 77), frames),
     "frame in single bytes": (lambda n: [*pieces(FRAME[:-2] + b" " * n), b"}\n"], frames, 300),
+    "line of a log in single bytes": (in_pieces(1, lambda n: b"x" * n), lambda data: list(LogStream(data)), 600),
     "nested frame": (lambda n: [b'{"type":"ADDED","object":%b0%b}\n' % (b'{"a":' * n, b"}" * n)], frames, 1000),
     "request with many headers": (lambda n: REQUEST + b"\r\n".join([b"A:  %b  " % (b"b" * 200)] * n), parse_head, 120),
     "request with many parameters": (

@@ -5,14 +5,14 @@ from typing import Any
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Pod
 from clientgo.meta import from_dict, replace
-from clientgo.meta.apply import comparison, managedfields, serverside
-from clientgo.meta.apply.managedfields import FieldManager, ManagedType
 from clientgo.meta.apply.mergerules import MergeRule, merge_rule
 from clientgo.meta.codec import codec_for
-from clientgo.meta.patches import PatchError, jsonpatch, mergepatch, strategic
+from clientgo.meta.patches import PatchError, jsonpatch, mergepatch
 from clientgo.meta.patches.overlay import changed
 from clientgo.webhook.field import Errors, Path, invalid
 from clientgo.webhook.todict import to_dict_with_defaults
+from clientgo_apiserver.merging import comparison, managedfields, serverside, strategic
+from clientgo_apiserver.merging.managedfields import FieldManager, ManagedType
 
 CODEC = codec_for(ConfigMap)
 ME, OTHER = FieldManager("me", "Apply", "v1"), FieldManager("other", "Apply", "v1")

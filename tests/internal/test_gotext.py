@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.internal.gotext import json_number, quoted_text
+from clientgo.internal.gotext import json_number
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,3 @@ def test_whole_float_has_its_shortest_digits_and_zeros(number: float, expected: 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_number_is_the_same_float(number: float) -> None:
     assert float(json_number(number)) == number
-
-
-def test_characters_that_are_not_printed_are_escaped_in_quotes() -> None:
-    assert quoted_text('a\a\x7f\u200b\u00a0\x01\n\ue000"\\') == r'"a\a\x7f\u200b\u00a0\x01\n\ue000\"\\"'
-    assert quoted_text("\u00e9\U0001f600") == '"\u00e9\U0001f600"'
-    assert quoted_text("\U000e0001") == r'"\U000e0001"'

@@ -256,6 +256,7 @@ def test_release_tries_again_on_a_conflict() -> None:
     item = candidate(script.clientset, clock)
     item.observed = held_by("baz", 0.0)
     with Group() as group:
+        group.stop()  # the program ends; the release goes on within its own time
         group.start(lambda: released.append(item.release()), name="releasing")
         clock.wait_for_sleeps(1)
         clock.step(0.011)

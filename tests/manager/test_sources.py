@@ -329,6 +329,20 @@ def test_stop_ends_the_retries_of_a_channel() -> None:
     eventually(lambda: not any(thread.name == "channel-retries" for thread in threading.enumerate()))
 
 
+def test_event_that_succeeds_before_its_retry_is_not_handled_again() -> None:
+    flaky, clock, stop = Flaky("a"), FakeClock(), threading.Event()
+    requested, channel, foo = Asked(), Channel[Foo](flaky, clock=clock), new_foo("a")
+    channel.start(requested, (), stop)
+    channel.send(foo)
+    clock.wait_for_sleeps(1)
+    flaky.failing.clear()
+    channel.send(foo)  # the same object: a program may send one that it holds again and again
+    clock.step(1.0)
+    eventually(lambda: not any(thread.name == "channel-retries" for thread in threading.enumerate()))
+    assert requested.requests == [(A, NORMAL)]
+    assert not stop.is_set()  # which ends every controller
+
+
 def test_sending_anything_but_an_object_is_rejected() -> None:
     with pytest.raises(AttributeError):
         Channel[Foo]().send(None)  # type: ignore[arg-type]

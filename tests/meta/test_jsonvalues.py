@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.kubernetes.types.apps_v1 import ControllerRevision
-from clientgo.meta.apply.comparison import compare
-from clientgo.meta.apply.fieldsets import items
-from clientgo.meta.apply.managedfields import equal_ignoring_timestamps
-from clientgo.meta.apply.mergerules import MergeRule
+from clientgo.meta.apply.mergerules import MergeRule, items
 from clientgo.meta.applyconfiguration import owned
-from clientgo.meta.jsonvalues import canonical, index_of, is_among, same, same_text
-from clientgo.meta.patches import PatchError, UnmergeablePatch, jsonpatch, mergepatch, strategic
+from clientgo.meta.jsonvalues import canonical, is_among, same, same_text
+from clientgo.meta.patches import PatchError, jsonpatch, mergepatch
+from clientgo_apiserver.merging import strategic
+from clientgo_apiserver.merging.comparison import compare
+from clientgo_apiserver.merging.managedfields import equal_ignoring_timestamps
+from clientgo_apiserver.merging.mergelists import UnmergeablePatch
 
 LEAVES = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 0.5, 1.0, -0.0]) | st.sampled_from("ab")
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner))
@@ -49,7 +50,7 @@ def test_boolean_is_never_a_number(item: Any, other: Any) -> None:
     assert not same(item, other)
     assert canonical(item) != canonical(other)
     assert not is_among(item, [other])
-    assert index_of(item, [other, item]) == 1
+    assert is_among(item, [other, item])
 
 
 def test_numbers_are_compared_by_value() -> None:

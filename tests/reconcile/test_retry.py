@@ -7,6 +7,7 @@ import pytest
 from clientgo.backoff import Backoff
 from clientgo.errors import AlreadyExists, Conflict, NotFound
 from clientgo.reconcile.retry import DEFAULT_BACKOFF, DEFAULT_RETRY, on_error, retry_on_conflict
+from clientgo.stop.stopping import ends_with
 from clientgo.testing.clock import FakeClock
 
 THREE = Backoff(duration=0.01, factor=1.0, steps=3)
@@ -90,6 +91,15 @@ def test_stop_ends_the_retries_with_the_functions_error(clock: FakeClock) -> Non
     fn = Script(Conflict("mine"))
     with pytest.raises(Conflict, match="mine"):
         retry_on_conflict(fn, THREE, clock=clock, stop=stop)
+    assert fn.calls == 1
+
+
+def test_stop_of_the_running_code_ends_the_retries(clock: FakeClock) -> None:
+    stop = threading.Event()
+    stop.set()
+    fn = Script(Conflict("mine"))
+    with ends_with(stop), pytest.raises(Conflict, match="mine"):
+        retry_on_conflict(fn, THREE, clock=clock)
     assert fn.calls == 1
 
 

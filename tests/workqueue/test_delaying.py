@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clientgo.internal.delayheap import DelayHeap
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import DelayingQueue, ShutDown
-from clientgo.workqueue.delaying import DelayHeap
 
 LIMIT = 10.0
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clientgo.internal.keyheap import KeyHeap
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import recorded_metrics
 from clientgo.workqueue import LOW, NORMAL, ByPriority, PriorityQueue, RateLimitingQueue
-from clientgo.workqueue.keyheap import KeyHeap
 from clientgo.workqueue.metrics import MAX_PRIORITIES, OTHER_PRIORITIES
 
 

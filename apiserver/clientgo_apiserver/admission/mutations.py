@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from clientgo.meta.apply.fieldsets import MergeRules, items
+from clientgo.meta.apply.mergerules import MergeRules, items
 from clientgo.meta.patches import PatchError, jsonpatch
 from clientgo_apiserver.admission.expressions import PolicyError
 from clientgo_apiserver.api.resources import Object, Resource

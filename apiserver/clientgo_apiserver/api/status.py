@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from clientgo.errors import Restorable
-from clientgo.internal.gotext import go_float, quoted_text
 from clientgo.meta.jsonvalues import html_escaped
+from clientgo_apiserver.api.gotext import go_float, quoted_text
 from clientgo_apiserver.api.names import path_segment_errors
 from clientgo_apiserver.api.resources import Resource
 

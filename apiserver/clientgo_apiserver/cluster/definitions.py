@@ -4,7 +4,6 @@ A definition becomes Established right after the response to its creation, so a 
 it must on a real cluster, waits one turn of the loop.
 """
 
-from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.cluster.base import InternalController, conditions_of, is_deleting
 from clientgo_apiserver.cluster.internal import Internal
@@ -12,6 +11,7 @@ from clientgo_apiserver.crds.conversion import converter_of
 from clientgo_apiserver.crds.crdschema import served_resources
 from clientgo_apiserver.crds.crdstatus import FINALIZER, accepted_names, approval_condition, merged_conditions
 from clientgo_apiserver.gotypes.structs import rules_of_kind
+from clientgo_apiserver.merging.managedfields import FieldManager, ManagedType, after_update
 from clientgo_apiserver.storage.keys import DEFINITIONS
 from clientgo_apiserver.storage.stored import Key
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from clientgo.meta.apply.managedfields import FieldManager, after_update, first_entries, sort
 from clientgo_apiserver.api.names import generate, new_uid
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure
@@ -20,6 +19,7 @@ from clientgo_apiserver.gotypes.metadata import timestamp
 from clientgo_apiserver.handlers.dispatch import Answer, Api, attributes_of
 from clientgo_apiserver.handlers.verbs import RequestInfo
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, Query
+from clientgo_apiserver.merging.managedfields import FieldManager, after_update, first_entries, sort
 from clientgo_apiserver.registry.mergerules import managed_type
 from clientgo_apiserver.registry.views import in_stored_version
 from clientgo_apiserver.storage.keys import QUOTAS

@@ -6,7 +6,7 @@ Bounds of integers are compared as integers. Errors of a range have no field.
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo.internal.gotext import go_float
+from clientgo_apiserver.api.gotext import go_float
 from clientgo_apiserver.api.status import Cause, invalid_value
 
 Schema = dict[str, Any]

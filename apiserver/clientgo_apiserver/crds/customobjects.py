@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from clientgo.internal.gotext import go_float
+from clientgo_apiserver.api.gotext import go_float
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import Cause, invalid_value
 from clientgo_apiserver.crds.embedded import embedded_errors, has_embedded

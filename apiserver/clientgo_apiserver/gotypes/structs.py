@@ -13,12 +13,11 @@ from typing import Any, Optional
 import msgspec
 from msgspec.structs import replace
 
-from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
-from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, rule_of
-from clientgo.meta.patches import UnmergeablePatch
+from clientgo.meta.apply.mergerules import ENTRIES, FieldPath, MergeRule, MergeRules, rule_of
 from clientgo_apiserver.api.largejson import decode_large
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
+from clientgo_apiserver.merging.mergelists import UnmergeablePatch
 from clientgo_apiserver.releases.release import cached_by_release
 
 OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))

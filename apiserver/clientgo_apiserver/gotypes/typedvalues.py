@@ -6,12 +6,12 @@ Server-side apply needs to know each field: an undeclared one has no owner, nor 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from clientgo.internal.gotext import go_map, go_type
-from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, items, show
-from clientgo.meta.apply.mergerules import MergeRule
+from clientgo.meta.apply.mergerules import FieldPath, MergeRule, MergeRules, items
+from clientgo_apiserver.api.gotext import go_map, go_type
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.gotypes.messages import Message, ProtobufField, find_message
 from clientgo_apiserver.gotypes.structs import OPAQUE, fields_by_name
+from clientgo_apiserver.merging.fieldsets import show
 
 _SCALARS = {"s": "string", "y": "string", "b": "boolean", "i": "numeric", "l": "numeric", "d": "numeric"}
 _SCALAR_MESSAGES = {"Time": "string", "MicroTime": "string", "IntOrString": "untyped", "Quantity": "untyped"}

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from clientgo.meta.apply.managedfields import after_applied_scale, after_scale, scale_entries
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.scheme import ScaleSubresource
 from clientgo_apiserver.api.resources import SCALE, Object, Resource
@@ -14,6 +13,7 @@ from clientgo_apiserver.gotypes.metadata import normalize
 from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.handlers.reading import get
 from clientgo_apiserver.http.decode import media_type
+from clientgo_apiserver.merging.managedfields import after_applied_scale, after_scale, scale_entries
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.registry.views import from_storage
 from clientgo_apiserver.registry.write import Write

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
-from clientgo.internal.gotext import go_float, json_number
+from clientgo.internal.gotext import json_number
 from clientgo.meta import jsonpath
 from clientgo.meta.scheme import Column
+from clientgo_apiserver.api.gotext import go_float
 from clientgo_apiserver.api.resources import Resource
 from clientgo_apiserver.api.status import bad_request
 from clientgo_apiserver.gotypes.structs import metadata_in_order

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch, jsonpatch
+from clientgo.meta.patches import PatchError, jsonpatch
 from clientgo_apiserver.api.gotext import json_type
 from clientgo_apiserver.api.limits import MAX_OPERATIONS
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure, bad_request
+from clientgo_apiserver.merging.mergelists import InvalidDirective, UnmergeablePatch
 
 
 def json_patch(target: Object, operations: Any, *, strict: bool = True) -> Any:

@@ -7,14 +7,13 @@ The rules come from the table of built-in kinds or from the schema of a CustomRe
 from functools import partial
 from typing import Any
 
-from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
-from clientgo.meta.apply.managedfields import ManagedType
-from clientgo.meta.apply.mergerules import ENTRIES, MergeRule
-from clientgo.meta.apply.pruning import VersionView
+from clientgo.meta.apply.mergerules import ENTRIES, FieldPath, MergeRule, MergeRules
 from clientgo_apiserver.api.resources import Resource
 from clientgo_apiserver.crds.structural import cached_by_identity
 from clientgo_apiserver.gotypes.structs import ATOMIC, cached_rules, rules_of_kind
 from clientgo_apiserver.http.protobuf import zero_value
+from clientgo_apiserver.merging.managedfields import ManagedType
+from clientgo_apiserver.merging.pruning import VersionView
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import Conversions, in_version, versions_of
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from clientgo.meta.apply.managedfields import FieldManager
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, invalid, invalid_value
 from clientgo_apiserver.gotypes.scalars import DecodeError
@@ -18,6 +17,7 @@ from clientgo_apiserver.http.gojson import (
 )
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
+from clientgo_apiserver.merging.managedfields import FieldManager
 
 
 @dataclass(slots=True)

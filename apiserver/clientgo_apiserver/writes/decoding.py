@@ -3,7 +3,6 @@
 from collections import defaultdict
 from dataclasses import replace
 
-from clientgo.meta.apply.managedfields import after_update, present_entries
 from clientgo_apiserver.api.limits import MAX_MANAGER_BYTES
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict
@@ -16,6 +15,7 @@ from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.http.decode import media_type
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.options import check_write_options
+from clientgo_apiserver.merging.managedfields import after_update, present_entries
 from clientgo_apiserver.registry.defaults.kinds import set_defaults, set_kind_defaults
 from clientgo_apiserver.registry.defaults.types import without_empty
 from clientgo_apiserver.registry.mergerules import managed_type

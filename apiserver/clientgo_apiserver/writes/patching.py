@@ -4,13 +4,8 @@ import re
 from functools import partial
 from typing import Any
 
-from clientgo.internal.gotext import go_map
-from clientgo.meta.apply.comparison import UntypedObject
-from clientgo.meta.apply.managedfields import UnknownVersion
-from clientgo.meta.apply.serverside import Applied, ApplyConflict, apply
 from clientgo.meta.patches import PatchError, mergepatch
-from clientgo.meta.patches.strategic import Merger
-from clientgo_apiserver.api.gotext import json_type
+from clientgo_apiserver.api.gotext import go_map, json_type
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import (
     ApiFailure,
@@ -27,6 +22,10 @@ from clientgo_apiserver.http.decode import is_earlier, no_conversion, parse_json
 from clientgo_apiserver.http.gojson import duplicate_fields, duplicate_yaml_keys, go_json, in_text_order
 from clientgo_apiserver.http.jsonpatch import failure_of, json_patch
 from clientgo_apiserver.http.nesting import value_error
+from clientgo_apiserver.merging.comparison import UntypedObject
+from clientgo_apiserver.merging.managedfields import UnknownVersion
+from clientgo_apiserver.merging.serverside import Applied, ApplyConflict, apply
+from clientgo_apiserver.merging.strategic import Merger
 from clientgo_apiserver.registry.mergerules import managed_type, rules_of
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.releases.release import current

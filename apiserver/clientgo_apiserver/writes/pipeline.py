@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from clientgo.meta.apply.managedfields import equal_ignoring_timestamps
 from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.admission import chain
 from clientgo_apiserver.admission.defaulting import with_policy_defaults
@@ -32,6 +31,7 @@ from clientgo_apiserver.gotypes import metadata
 from clientgo_apiserver.gotypes.structs import in_order
 from clientgo_apiserver.http.decode import media_type
 from clientgo_apiserver.http.steps import is_long, run_rules, run_step
+from clientgo_apiserver.merging.managedfields import equal_ignoring_timestamps
 from clientgo_apiserver.registry.disabledfields import without_disabled
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import ConversionNeeded, converted, from_storage, shown, to_storage, with_version

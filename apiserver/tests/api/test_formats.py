@@ -1,6 +1,7 @@
 import pytest
 
 from clientgo_apiserver.api.formats import text_format
+from clientgo_apiserver.api.gotext import quoted_text
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,9 @@ def test_format_accepts_what_the_server_accepts(name: str, valid: str, invalid: 
     check = text_format(name)
     assert check is not None
     assert (check(valid), check(invalid)) == (True, False)
+
+
+def test_characters_that_are_not_printed_are_escaped_in_quotes() -> None:
+    assert quoted_text('a\a\x7f\u200b\u00a0\x01\n\ue000"\\') == r'"a\a\x7f\u200b\u00a0\x01\n\ue000\"\\"'
+    assert quoted_text("\u00e9\U0001f600") == '"\u00e9\U0001f600"'
+    assert quoted_text("\U000e0001") == r'"\U000e0001"'

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.internal.gotext import go_float, go_map
+from clientgo_apiserver.api.gotext import go_float, go_map
 from clientgo_apiserver.api.names import generate, label_value_errors, qualified_errors
 from clientgo_apiserver.http.gojson import duplicate_fields, explain, summarize
 

@@ -19,7 +19,7 @@ from apiserver.tests.inprocess import (
     deployment,
     foo,
 )
-from clientgo.meta.apply.fieldsets import Tree, paths
+from clientgo_apiserver.merging.fieldsets import Tree, paths
 
 Object = dict[str, Any]
 

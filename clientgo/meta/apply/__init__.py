@@ -1,4 +1,1 @@
-"""Server-side apply as pure functions: sets of fields, their managers, and the result of an apply.
-
-The bundled API server and the fake clientsets use the same code.
-"""
+"""Rules by which the lists and objects of kinds merge: of the built-in kinds, and of a program's own classes."""

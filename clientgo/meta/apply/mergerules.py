@@ -6,11 +6,13 @@ the field, or by the JSON fields under which an object of that type stands, so t
 walkers of a document (patches) find them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import msgspec
 
+from clientgo.meta.jsonvalues import canonical, html_escaped
 from clientgo.meta.schema.gotypes import GoField, GoType, builtin_types, item_of, value_of
 
 
@@ -40,25 +42,26 @@ class MergeRule(msgspec.Struct, frozen=True):
 ENTRIES = MergeRule(declared=frozenset())
 """Rule of a map without declared fields."""
 
+FieldPath = tuple[str, ...]
+"""JSON names of the fields that lead to a value; positions in lists are no part of it."""
 
-def is_atomic(rule: MergeRule | None) -> bool:
-    """Report whether a map is one field."""
-    return rule is not None and rule.list_type == "atomic"
-
-
-def is_merged(rule: MergeRule | None) -> bool:
-    """Report whether the items of a list are fields."""
-    return rule is not None and rule.list_type in ("map", "set")
+MergeRules = Callable[[FieldPath], MergeRule | None]
+"""Returns the rule of the value at a path of one kind."""
 
 
-def has_leaf_items(rule: MergeRule | None) -> bool:
-    """Report whether an item is one field, whose members have no owners."""
-    return rule is not None and (rule.list_type == "set" or rule.atomic_items)
-
-
-def is_entry(field: str, rule: MergeRule | None) -> bool:
-    """Report whether a member of a map is an entry, not a declared field."""
-    return rule is not None and rule.declared is not None and field not in rule.declared
+def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
+    """Return the items of a list that merges, each with its element: `k:{...}` or `v:...`."""
+    if rule.list_type == "set":
+        return [("v:" + html_escaped(canonical(value)).decode(), value) for value in values]
+    pairs = []
+    defaults = dict(rule.key_defaults)
+    for item in values:
+        members = item if isinstance(item, dict) else {}
+        key = {name: members.get(name) for name in rule.map_keys or (rule.patch_key,)}
+        key = {name: defaults.get(name) if value is None else value for name, value in key.items()}
+        key = {name: value for name, value in key.items() if value is not None}
+        pairs.append(("k:" + html_escaped(canonical(key)).decode(), item))
+    return pairs
 
 
 def rule_of(field: GoField, item: GoType | None) -> MergeRule | None:

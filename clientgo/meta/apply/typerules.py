@@ -6,8 +6,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
-from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, field_rule, merge_rule
+from clientgo.meta.apply.mergerules import ENTRIES, FieldPath, MergeRule, MergeRules, field_rule, merge_rule
 from clientgo.meta.classes.check import has_fields
 from clientgo.meta.classes.hints import bare_type, unwrap
 from clientgo.meta.classes.wire import wire_type

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, items
-from clientgo.meta.apply.mergerules import MergeRule
+from clientgo.meta.apply.mergerules import FieldPath, MergeRule, MergeRules, items
 from clientgo.meta.apply.typerules import rules_of
 from clientgo.meta.classes.wire import to_wire
 from clientgo.meta.codec import encode_value, to_dict

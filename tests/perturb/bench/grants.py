@@ -109,7 +109,7 @@ class Counter(BenchReconciler[Grant]):
 
     def setup(self, builder: ControllerBuilder) -> None:
         """Come back when a ConfigMap is, or was, labelled so."""
-        builder.watches(ConfigMap, MapFuncs.all_by(self.named))
+        builder.watches(ConfigMap, self.named)
 
     def named(self, labelled: ConfigMap) -> list[ObjectName]:
         """Return the grant that the label names."""

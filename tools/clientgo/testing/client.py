@@ -15,10 +15,10 @@ from typing import TypeVar, cast
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.manager.cache import check_indexed, index_name
 from clientgo.manager.client import DirectClient
-from clientgo.manager.kinds import check_scope, shape_of
+from clientgo.manager.kinds import shape_of
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject
-from clientgo.meta.scheme import api_of
+from clientgo.meta.scheme import api_of, check_scope
 from clientgo.meta.selectors import SelectorLike, everything
 from clientgo.testing.fake import FakeControls, FakeRequester
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from clientgo.internal.gotext import go_float
 from clientgo_apiserver.api.formats import is_go_duration
+from clientgo_apiserver.api.gotext import go_float
 from clientgo_apiserver.cel.syntax import UInt
 from clientgo_apiserver.cel.types import DYN, ExprType, parse_type
 from clientgo_apiserver.cel.values import (

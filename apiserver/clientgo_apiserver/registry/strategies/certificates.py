@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from clientgo.meta.apply.fieldsets import FieldPath
+from clientgo.meta.apply.mergerules import FieldPath
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported
 from clientgo_apiserver.registry.strategies.strategy import StatusStrategy, Strategy, with_field

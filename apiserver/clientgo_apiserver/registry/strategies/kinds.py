@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from clientgo.meta.apply.fieldsets import FieldPath
+from clientgo.meta.apply.mergerules import FieldPath
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.crds import crdstatus
 from clientgo_apiserver.crds.crdschema import with_stored_version

@@ -6,7 +6,7 @@ have strategies of their own.
 
 from typing import Any
 
-from clientgo.meta.apply.fieldsets import FieldPath
+from clientgo.meta.apply.mergerules import FieldPath
 from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import Cause

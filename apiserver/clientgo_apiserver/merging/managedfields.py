@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from clientgo.meta.apply.comparison import Comparison, UntypedObject, added, check_unique, compare, managed
-from clientgo.meta.apply.fieldsets import (
-    FieldPath,
-    MergeRules,
+from clientgo.meta.apply.mergerules import FieldPath, MergeRules
+from clientgo.meta.jsonvalues import html_escaped, same
+from clientgo_apiserver.merging.comparison import Comparison, UntypedObject, added, check_unique, compare, managed
+from clientgo_apiserver.merging.fieldsets import (
     Tree,
     contains,
     difference,
@@ -23,8 +23,7 @@ from clientgo.meta.apply.fieldsets import (
     union,
     with_atomic_fields,
 )
-from clientgo.meta.apply.pruning import VersionView
-from clientgo.meta.jsonvalues import html_escaped, same
+from clientgo_apiserver.merging.pruning import VersionView
 
 Object = dict[str, Any]
 Entries = dict[str, Object]

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from clientgo.meta.apply.comparison import field_set
-from clientgo.meta.apply.fieldsets import FieldPath, items, paths
-from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update
-from clientgo.meta.apply.mergerules import is_entry, is_merged
-from clientgo.meta.apply.pruning import VersionView, prune
-from clientgo.meta.apply.serverside import Applied, apply
-from tests.meta.apply.shapes import OBJECTS, PLAIN, rules
+from apiserver.tests.merging.shapes import OBJECTS, PLAIN, rules
+from clientgo.meta.apply.mergerules import FieldPath, items
+from clientgo_apiserver.merging.comparison import field_set
+from clientgo_apiserver.merging.fieldsets import is_entry, is_merged, paths
+from clientgo_apiserver.merging.managedfields import FieldManager, ManagedType, after_update
+from clientgo_apiserver.merging.pruning import VersionView, prune
+from clientgo_apiserver.merging.serverside import Applied, apply
 
 Paths = set[FieldPath]
 KIND = ManagedType(rules)

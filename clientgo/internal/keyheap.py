@@ -38,6 +38,11 @@ class KeyHeap(Generic[K]):
         del self.entries[key]
         self._compact()
 
+    def discard(self, key: K) -> None:
+        """Remove a key if it is in the heap."""
+        if key in self.entries:
+            self.remove(key)
+
     def first(self) -> HeapEntry[K] | None:
         """Return the entry with the lowest rank, or None if there is none."""
         heap, entries = self._heap, self.entries

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from clientgo.meta.apply.mergerules import merge_rule
 from clientgo.meta.jsonvalues import canonical
-from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch, strategic
+from clientgo.meta.patches import PatchError
+from clientgo_apiserver.merging import strategic
+from clientgo_apiserver.merging.mergelists import InvalidDirective, UnmergeablePatch
 
 POD = partial(merge_rule, "Pod")
 Object = dict[str, Any]

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from clientgo.meta.apply.fieldsets import Tree
-from clientgo.meta.apply.managedfields import (
+from apiserver.tests.merging.shapes import rules
+from clientgo.meta.apply.mergerules import MergeRule
+from clientgo_apiserver.merging.fieldsets import Tree
+from clientgo_apiserver.merging.managedfields import (
     FieldManager,
     ManagedType,
     UnknownVersion,
@@ -13,10 +15,8 @@ from clientgo.meta.apply.managedfields import (
     after_update,
     present_entries,
 )
-from clientgo.meta.apply.mergerules import MergeRule
-from clientgo.meta.apply.pruning import VersionView
-from clientgo.meta.apply.serverside import apply
-from tests.meta.apply.shapes import rules
+from clientgo_apiserver.merging.pruning import VersionView
+from clientgo_apiserver.merging.serverside import apply
 
 REPLICAS = ("f:spec", "f:replicas")
 OWNED: Tree = {"f:spec": {"f:replicas": {}}}

@@ -4,8 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from clientgo.meta.apply.fieldsets import FieldPath
-from clientgo.meta.apply.mergerules import ENTRIES, MergeRule
+from clientgo.meta.apply.mergerules import ENTRIES, FieldPath, MergeRule
 
 _RULES = {
     ("items",): MergeRule(list_type="map", map_keys=("n",)),

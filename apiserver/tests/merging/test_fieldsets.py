@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.apply.comparison import field_set
-from clientgo.meta.apply.fieldsets import (
+from apiserver.tests.merging.shapes import OBJECTS, rules
+from clientgo.meta.apply.mergerules import ENTRIES, MergeRule
+from clientgo_apiserver.merging.comparison import field_set
+from clientgo_apiserver.merging.fieldsets import (
     Tree,
     contains,
     difference,
     intersection,
+    is_entry,
     paths,
     read_tree,
     show,
@@ -22,8 +25,6 @@ from clientgo.meta.apply.fieldsets import (
     with_atomic_fields,
     with_named_fields,
 )
-from clientgo.meta.apply.mergerules import ENTRIES, MergeRule, is_entry
-from tests.meta.apply.shapes import OBJECTS, rules
 
 Path = tuple[str, ...]
 PATHS = st.sets(

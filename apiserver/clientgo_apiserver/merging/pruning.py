@@ -4,20 +4,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.meta.apply.comparison import field_set
-from clientgo.meta.apply.fieldsets import (
-    FieldPath,
-    MergeRules,
+from clientgo.meta.apply.mergerules import FieldPath, MergeRules, items
+from clientgo_apiserver.merging.comparison import field_set
+from clientgo_apiserver.merging.fieldsets import (
     Tree,
     children_of,
     difference,
     intersection,
+    is_atomic,
     is_member,
-    items,
+    is_merged,
     union,
     with_named_fields,
 )
-from clientgo.meta.apply.mergerules import is_atomic, is_merged
 
 Object = dict[str, Any]
 

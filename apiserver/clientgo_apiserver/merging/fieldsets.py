@@ -5,18 +5,16 @@ is empty or has a "." member. Items of lists that merge by key are `k:{...}`, me
 and atomic maps are one field. Functions never change their arguments: results share unchanged branches.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
-from clientgo.meta.apply.mergerules import MergeRule, is_atomic, is_entry, is_merged
+from clientgo.meta.apply.mergerules import FieldPath, MergeRule, MergeRules
 from clientgo.meta.jsonvalues import canonical, html_escaped
 
 Tree = dict[str, Any]
-FieldPath = tuple[str, ...]
-MergeRules = Callable[[FieldPath], MergeRule | None]
 
 _decode = msgspec.json.Decoder().decode
 _KINDS = "fkvi"
@@ -172,21 +170,6 @@ def tree_of(path: Iterable[str]) -> Tree:
     return tree
 
 
-def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
-    """Return the items of a list that merges, each with its element: `k:{...}` or `v:...`."""
-    if rule.list_type == "set":
-        return [("v:" + html_escaped(canonical(value)).decode(), value) for value in values]
-    pairs = []
-    defaults = dict(rule.key_defaults)
-    for item in values:
-        members = item if isinstance(item, dict) else {}
-        key = {name: members.get(name) for name in rule.map_keys or (rule.patch_key,)}
-        key = {name: defaults.get(name) if value is None else value for name, value in key.items()}
-        key = {name: value for name, value in key.items() if value is not None}
-        pairs.append(("k:" + html_escaped(canonical(key)).decode(), item))
-    return pairs
-
-
 def read_element(element: str) -> Any:
     """Decode a `k:` or `v:` element: the keys, or the value."""
     return _decode(element[2:].encode())
@@ -228,3 +211,23 @@ def _without(node: Tree, gone: Tree) -> Tree | None:
     children = children_of(node)
     remaining = difference(children, children_of(gone))
     return node if stays == member and remaining is children else node_of(remaining, member=stays)
+
+
+def is_atomic(rule: MergeRule | None) -> bool:
+    """Report whether a map is one field."""
+    return rule is not None and rule.list_type == "atomic"
+
+
+def is_merged(rule: MergeRule | None) -> bool:
+    """Report whether the items of a list are fields."""
+    return rule is not None and rule.list_type in ("map", "set")
+
+
+def has_leaf_items(rule: MergeRule | None) -> bool:
+    """Report whether an item is one field, whose members have no owners."""
+    return rule is not None and (rule.list_type == "set" or rule.atomic_items)
+
+
+def is_entry(field: str, rule: MergeRule | None) -> bool:
+    """Report whether a member of a map is an entry, not a declared field."""
+    return rule is not None and rule.declared is not None and field not in rule.declared

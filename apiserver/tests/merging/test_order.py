@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.meta.apply.mergerules import MergeRule
-from clientgo.meta.apply.serverside import merge
+from clientgo_apiserver.merging.serverside import merge
 
 ITEMS = st.lists(st.sampled_from("abcdefgh"), unique=True)
 

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
-from clientgo.meta.apply.mergerules import MergeRule
+from clientgo.meta.apply.mergerules import FieldPath, MergeRule, MergeRules
 from clientgo.meta.jsonvalues import Json
-from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch
-from clientgo.meta.patches.mergelists import (
+from clientgo.meta.patches import PatchError
+from clientgo_apiserver.merging.mergelists import (
     DIRECTIVE,
+    InvalidDirective,
     Places,
+    UnmergeablePatch,
     check_order,
     in_order,
     item_type,

@@ -7,20 +7,23 @@ from typing import Any
 import msgspec
 
 from clientgo.errors import Restorable
-from clientgo.meta.apply.comparison import UntypedObject, compare, field_set, managed
-from clientgo.meta.apply.fieldsets import (
-    FieldPath,
-    MergeRules,
+from clientgo.meta.apply.mergerules import FieldPath, MergeRule, MergeRules, items
+from clientgo.meta.jsonvalues import html_escaped, same
+from clientgo.meta.objects import LAST_APPLIED
+from clientgo_apiserver.merging.comparison import UntypedObject, compare, field_set, managed
+from clientgo_apiserver.merging.fieldsets import (
     Tree,
     contains,
     difference,
+    has_leaf_items,
     intersection,
-    items,
+    is_atomic,
+    is_merged,
     paths,
     show,
     union,
 )
-from clientgo.meta.apply.managedfields import (
+from clientgo_apiserver.merging.managedfields import (
     Changes,
     Entries,
     FieldManager,
@@ -30,12 +33,9 @@ from clientgo.meta.apply.managedfields import (
     identifier,
     sort,
 )
-from clientgo.meta.apply.mergerules import MergeRule, has_leaf_items, is_atomic, is_merged
-from clientgo.meta.apply.pruning import VersionView, prune
-from clientgo.meta.jsonvalues import html_escaped, same
+from clientgo_apiserver.merging.pruning import VersionView, prune
 
 BEFORE_FIRST_APPLY = "before-first-apply"
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _KUBECTL = "kubectl"
 _NAME: Tree = {"f:metadata": {"f:name": {}}}
 """What every configuration has, so that no apply removes the metadata."""

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.apply.comparison import UntypedObject, added, compare, field_set
-from clientgo.meta.apply.fieldsets import Tree, difference, paths
+from apiserver.tests.merging.shapes import OBJECTS, rules
 from clientgo.meta.apply.mergerules import ENTRIES, MergeRule
 from clientgo.meta.jsonvalues import same
-from tests.meta.apply.shapes import OBJECTS, rules
+from clientgo_apiserver.merging.comparison import UntypedObject, added, compare, field_set
+from clientgo_apiserver.merging.fieldsets import Tree, difference, paths
 
 
 @given(OBJECTS, OBJECTS)

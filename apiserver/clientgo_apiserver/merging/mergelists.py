@@ -10,14 +10,22 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from clientgo.internal.gotext import go_map, go_string, go_type
 from clientgo.meta.jsonvalues import Json
-from clientgo.meta.patches import InvalidDirective, PatchError, UnmergeablePatch
+from clientgo.meta.patches import PatchError
+from clientgo_apiserver.api.gotext import go_map, go_string, go_type
 
 DIRECTIVE = "$patch"
 _CONTAINERS = (dict, list)
 _NAMELESS = object()
 _INSERTED = 20
+
+
+class InvalidDirective(PatchError):
+    """A strategic merge patch with a malformed directive. A server answers 400."""
+
+
+class UnmergeablePatch(PatchError):
+    """A strategic merge patch that contradicts the rules of its kind or itself, in Go's words; a server answers 500."""
 
 
 class Places:

@@ -8,9 +8,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, Tree, items, node_of
-from clientgo.meta.apply.mergerules import MergeRule, has_leaf_items, is_atomic, is_entry, is_merged
+from clientgo.meta.apply.mergerules import FieldPath, MergeRule, MergeRules, items
 from clientgo.meta.jsonvalues import same
+from clientgo_apiserver.merging.fieldsets import Tree, has_leaf_items, is_atomic, is_entry, is_merged, node_of
 
 _Items = dict[str, list[Any]]
 

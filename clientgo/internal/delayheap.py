@@ -1,9 +1,9 @@
-"""Delayed keys of a queue, by the times at which they become ready."""
+"""Delayed keys, by the times at which they become ready."""
 
 import math
 from typing import TypeVar
 
-from clientgo.workqueue.keyheap import KeyHeap
+from clientgo.internal.keyheap import KeyHeap
 
 K = TypeVar("K")
 
