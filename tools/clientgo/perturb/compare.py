@@ -188,8 +188,8 @@ def _renamed(state: ClusterState, masks: Masks) -> tuple[dict[ObjectRef, ObjectR
 
 def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: Masks) -> Any:
     generation = obj["metadata"].get("generation")
-    metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
     obj = _unplaced(resource, obj)
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
     if "deletionTimestamp" in metadata:
         metadata["deletionTimestamp"] = "(set)"
     normal = _normal({**obj, "metadata": metadata}, (), texts, masks.paths().get(resource, {}), generation)
@@ -283,7 +283,9 @@ def unplaced(pod: Object) -> Object:
     details = {
         name: {k: v for k, v in (pod.get(name) or {}).items() if k not in _PLACEMENT[name]} for name in _PLACEMENT
     }
-    return {**pod, **details}
+    labels = pod["metadata"].get("labels") or {}
+    kept = {key: value for key, value in labels.items() if not key.startswith("topology.kubernetes.io/")}
+    return {**pod, **details, "metadata": {**pod["metadata"], **({"labels": kept} if labels else {})}}
 
 
 def _unplaced(resource: str, obj: Object) -> Object:
