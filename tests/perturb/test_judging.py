@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from clientgo.coordination.options import LeaderElectionOptions
+from clientgo.errors import ApiError, ConfigError
 from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Manager, Options, Reconciler, Result
@@ -21,6 +22,7 @@ from tests.perturb.greetings import Correct, Greeting, greeting
 pytest.importorskip("clientgo_apiserver")
 
 STEPS = [create(greeting()), change(greeting(), {"spec": {"text": "goodbye"}}), delete(greeting())]
+GREETINGS = "greetings.greetings.example.com"
 LEASES = "leases.coordination.k8s.io"
 
 
@@ -93,6 +95,38 @@ def test_deletion_for_what_was_never_seen_is_not_asked_for() -> None:
     results = perturb(Evicts, [create(old), create(greeting("old")), delete(greeting())], only=["unobserved", "late"])
     results.check()
     assert [result for result in results if result.run.states[-1].all("configmaps")], "no plan shows what it should"
+
+
+class Notes(Correct, name="notes"):
+    """Writes an annotation once an attempt has failed."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        try:
+            super().reconcile(greeting)
+        except ApiError:
+            self.client.patch(greeting, {"metadata": {"labels": {"failed": "yes"}}})
+            raise
+
+
+def test_ignored_field_may_be_absent() -> None:
+    steps = [create(greeting())]
+    path = f"{GREETINGS}:metadata.labels.failed"
+    assert perturb(Notes, steps, plans=["reference", "error-500:1"]).failed
+    perturb(Notes, steps, plans=["reference", "error-500:1"], ignore=[path]).check()
+
+
+@pytest.mark.parametrize("option", ["ignore", "any_order", "lasting"])
+def test_resource_that_is_not_served_is_rejected(option: str) -> None:
+    name = "greeting.greetings.example.com" + (":status.text" if option != "lasting" else "")
+    options: dict[str, Any] = {option: [name]}
+    with pytest.raises(ConfigError, match=r"no resource 'greeting.greetings.example.com': expected .* greetings\."):
+        perturb(Correct, STEPS, plans=["reference"], **options)
+    perturb(Correct, STEPS, plans=["reference"], allow={"things.example.org": 2, "configmaps": 1}).check()
+
+
+def test_step_that_sets_an_unknown_field_fails() -> None:
+    [result] = perturb(Correct, [create(greeting()), change(greeting(), {"spec": {"txt": "b"}})]).failed
+    assert 'unknown field "spec.txt"' in result.findings[0].text
 
 
 class Leased(Reconciler[Greeting], owns=[Lease], name="leased"):

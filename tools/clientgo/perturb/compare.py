@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from clientgo.perturb.differences import MASKED, FieldPath, MaskedValue, differences, time_of, value_at
+from clientgo.perturb.differences import FieldPath, MaskedValue, differences, time_of, value_at
 from clientgo.perturb.state import ClusterState, Object, ObjectRef, owner_uids
 
 _SERVER_FIELDS = frozenset(("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink"))
@@ -30,6 +30,7 @@ _ADDRESSES = {"pods": ("status", "podIP"), "services": ("spec", "clusterIP")}
 """Fields with the address that the server has chosen."""
 _ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _DOTS = 3
+_IGNORED = object()  # in place of a value that the user ignores, and which may be absent as well
 OUTSIDE = "outside"
 """Resource that stands for the state outside the cluster in the masks of the user."""
 
@@ -215,7 +216,7 @@ def _without_empty(value: Any) -> Any:
 
 def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: PathMasks, generation: Any) -> Any:
     if masks and (matching := [ignored for mask, ignored in masks.get(len(path), ()) if _matches(mask, path)]):
-        return MASKED if any(matching) else MaskedValue(value)
+        return _IGNORED if any(matching) else MaskedValue(value)
     if isinstance(value, dict):
         result = {}
         for key, member in value.items():
@@ -223,20 +224,23 @@ def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: PathMa
                 continue
             if key == "observedGeneration" and isinstance(member, int) and generation is not None:
                 result[key] = _observed(member, generation)
-            else:
-                result[key] = _normal(member, (*path, key), texts, masks, generation)
+            elif (normal := _normal(member, (*path, key), texts, masks, generation)) is not _IGNORED:
+                result[key] = normal
         return result
     if isinstance(value, list):
-        items = [_normal(item, (*path, str(n)), texts, masks, generation) for n, item in enumerate(value)]
+        normals = (_normal(item, (*path, str(n)), texts, masks, generation) for n, item in enumerate(value))
+        items = [normal for normal in normals if normal is not _IGNORED]
         # several writers add their conditions in any order
         return sorted(items, key=lambda each: str(value_at(each, ("type",)))) if path[-1:] == ("conditions",) else items
-    if isinstance(value, str):
-        if value in texts:
-            return texts[value]
-        if value.count(".") >= _DOTS:
-            value = _ADDRESS.sub(lambda match: texts.get(match[0], match[0]), value)
-        return UUID.sub(lambda match: texts.get(match[0], "(uid)"), value) if len(value) >= _UUID_LENGTH else value
-    return value
+    return _normal_text(value, texts) if isinstance(value, str) else value
+
+
+def _normal_text(value: str, texts: Mapping[str, str]) -> str:
+    if value in texts:
+        return texts[value]
+    if value.count(".") >= _DOTS:
+        value = _ADDRESS.sub(lambda match: texts.get(match[0], match[0]), value)
+    return UUID.sub(lambda match: texts.get(match[0], "(uid)"), value) if len(value) >= _UUID_LENGTH else value
 
 
 def _observed(observed: int, generation: int) -> str:
@@ -283,9 +287,10 @@ def unplaced(pod: Object) -> Object:
     details = {
         name: {k: v for k, v in (pod.get(name) or {}).items() if k not in _PLACEMENT[name]} for name in _PLACEMENT
     }
-    labels = pod["metadata"].get("labels") or {}
-    kept = {key: value for key, value in labels.items() if not key.startswith("topology.kubernetes.io/")}
-    return {**pod, **details, "metadata": {**pod["metadata"], **({"labels": kept} if labels else {})}}
+    metadata = dict(pod["metadata"])
+    if labels := metadata.get("labels"):
+        metadata["labels"] = {key: labels[key] for key in labels if not key.startswith("topology.kubernetes.io/")}
+    return {**pod, **details, "metadata": metadata}
 
 
 def _unplaced(resource: str, obj: Object) -> Object:

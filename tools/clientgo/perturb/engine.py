@@ -17,7 +17,7 @@ from clientgo.perturb.kinds.outside import learn_outside
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal
 from clientgo.perturb.oracles import Judged, judge
 from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, VARIATIONS, Plan, derive, perturbation_of
-from clientgo.perturb.programs.cluster import cluster_at_start, world_time
+from clientgo.perturb.programs.cluster import check_resources, cluster_at_start, world_time
 from clientgo.perturb.programs.inprocess import OperatorProgram, PerturbedProgram
 from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
@@ -269,6 +269,7 @@ class Engine:
         key = variant, time.time()
         if key not in self._starts:
             self._starts = {key: cluster_at_start(time, self._crds, variant)}
+            check_resources(self._starts[key], self.scenario.resources())
         return self._starts[key]
 
     def _drive(

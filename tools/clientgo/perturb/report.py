@@ -110,11 +110,13 @@ def excerpt(run: ScenarioRun, scenario: Scenario, most: int = MAX_TIMELINE) -> r
     Short timelines are whole.
     """
     usual = [step.name for step in scenario.steps]
-    own = next((number for number, name in enumerate(run.steps) if usual[number : number + 1] != [name]), len(usual))
+    changed = next(
+        (number for number, name in enumerate(run.steps) if usual[number : number + 1] != [name]), len(usual)
+    )
     hits = (
         index
         for index, entry in enumerate(run.trace)
-        if entry.lane == "perturb" or (entry.lane == "step" and entry.step >= own)
+        if entry.lane == "perturb" or (entry.lane == "step" and entry.step >= changed)
     )
     begin = max(0, next(hits, 0) - _CONTEXT) if len(run.trace) > most else 0
     return range(begin, min(begin + most, len(run.trace)))

@@ -12,6 +12,7 @@ from clientgo.errors import ConfigError
 from clientgo.manager import Options, Reconciler
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.manifests import name_of, read_crds
+from clientgo.perturb.compare import OUTSIDE
 from clientgo.perturb.oracles import ORACLES
 from clientgo.perturb.programs.inprocess import Operators
 from clientgo.perturb.programs.processes import OperatorCommand
@@ -70,6 +71,8 @@ class Scenario:
     def __post_init__(self) -> None:
         if isinstance(self.setup, str) or not isinstance(self.name, str) or not isinstance(self.steps, Sequence):
             raise ConfigError("invalid scenario: expected Scenario(setup, steps, name=...), in this order")
+        if self.outside is not None and not (hasattr(self.outside, "reset") and hasattr(self.outside, "state")):
+            raise ConfigError(f"invalid outside {self.outside!r}: expected an object with reset() and state()")
         if not self.steps:
             raise ConfigError(f"scenario {self.name} has no steps")
         for name, reason in self.off.items():
@@ -77,6 +80,11 @@ class Scenario:
                 raise ConfigError(f"invalid oracle {name!r}: expected one of {', '.join(ORACLES)}")
             if not reason:
                 raise ConfigError(f"oracle {name} is switched off without a reason")
+
+    def resources(self) -> set[str]:
+        """Return the resources that the options name."""
+        fields = {text.partition(":")[0] for text in (*self.ignore, *self.any_order)}
+        return {*fields, *self.allow, *self.lasting} - {OUTSIDE}
 
 
 def definitions_of(

@@ -16,6 +16,7 @@ from clientgo.perturb.state import ClusterState, Object, ObjectRef
 from clientgo.perturb.world import World
 
 MERGE = "application/merge-patch+json"
+_STRICT = "?fieldValidation=Strict"  # as kubectl: a field that no schema has is a mistake
 
 
 @dataclass(frozen=True)
@@ -62,18 +63,21 @@ class ScenarioUser:
         if ref in self._inputs.late:
             self._late[ref] = document
             return document
-        return self._world.request("POST", self._url(document, named=False), document)
+        return self._create(document)
+
+    def _create(self, document: Object) -> Object:
+        return self._world.request("POST", f"{self._url(document, named=False)}{_STRICT}", document)
 
     def create_late(self) -> None:
         """Create the objects that steps were to create, and that are created later."""
         while self._late:
             document = self._late.pop(min(self._late))
-            self._world.request("POST", self._url(document, named=False), document)
+            self._create(document)
 
     def change(self, obj: object, patch: Mapping[str, Any], *, subresource: str = "") -> Object:
         """Apply a JSON merge patch to an object, or to a subresource such as `status`."""
         path = self._path(as_dict(obj)) + (f"/{subresource}" if subresource else "")
-        return self._world.request("PATCH", path, dict(patch), MERGE)
+        return self._world.request("PATCH", f"{path}{_STRICT}", dict(patch), MERGE)
 
     def replace(self, obj: object) -> Object:
         """Replace everything but the metadata and status of an existing object."""
@@ -84,7 +88,7 @@ class ScenarioUser:
             if key in document["metadata"]:
                 metadata[key] = document["metadata"][key]
         retained = {"metadata": metadata, **({"status": stored["status"]} if "status" in stored else {})}
-        return self._world.request("PUT", self._path(document), {**document, **retained})
+        return self._world.request("PUT", f"{self._path(document)}{_STRICT}", {**document, **retained})
 
     def delete(self, obj: object) -> None:
         """Delete an object."""
@@ -102,7 +106,7 @@ class ScenarioUser:
         url = self._url(document)
         late = self._late.pop(ObjectRef(*target_of(url)[:3]), None)
         if late is not None:
-            self._world.request("POST", self._url(late, named=False), late)
+            self._create(late)
         return url
 
     def _url(self, document: Object, *, named: bool = True) -> str:

@@ -1,11 +1,13 @@
 """Server at the start of a run, with the scenario's definitions; the runs of an engine start with its objects."""
 
+import difflib
 import random
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
+from clientgo.errors import ConfigError
 from clientgo.perturb.programs.clock import WorldTime
 from clientgo.perturb.programs.inprocess import PerturbedProgram
 from clientgo.perturb.state import Object
@@ -27,6 +29,26 @@ def cluster_at_start(time: WorldTime, crds: Iterable[Object], variant: int) -> I
         request(server, "POST", "/api/v1/namespaces", {"metadata": {"name": f"shift-{number}"}})
         request(server, "DELETE", f"/api/v1/namespaces/shift-{number}")
     return server
+
+
+def check_resources(server: InMemoryServer, names: Iterable[str]) -> None:
+    """Check the resources that a scenario names, as `deployments.apps`, if the server has their group.
+
+    Definitions of other groups may be created by the operator.
+
+    Raises:
+        ConfigError: a group has no such resource.
+    """
+    for name in names:
+        plural, _, group = name.partition(".")
+        groups = {each["name"]: each["versions"] for each in request(server, "GET", "/apis")["groups"]} if group else {}
+        roots = [f"/apis/{each['groupVersion']}" for each in groups.get(group, ())] if group else ["/api/v1"]
+        served = sorted({each["name"] for root in roots for each in request(server, "GET", root)["resources"]})
+        if served and plural not in served:
+            near = (difflib.get_close_matches(plural, served, 1) or served)[0]
+            raise ConfigError(
+                f"there is no resource {name!r}: expected one such as {near}{name.removeprefix(plural)!s}"
+            )
 
 
 def request(
