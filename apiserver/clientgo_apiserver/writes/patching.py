@@ -138,7 +138,8 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
     try:
         decoded = _json_object(body)
         is_unique = decoded is not None and not duplicate_fields(body, decoded)
-        config = whole_numbers((decoded or parse_yaml(body)) or {})  # YAML does not tell 3.0 from 3
+        parsed = parse_yaml(body) if decoded is None else decoded
+        config = {} if parsed is None else whole_numbers(parsed)  # YAML does not tell 3.0 from 3
     except ValueError as error:
         reason = "encoding patch" if is_new else "decoding YAML: error converting YAML to JSON"
         raise bad_request(f"error {reason}: {error}") from error
@@ -172,9 +173,10 @@ def _report_duplicates(write: Write, body: bytes) -> None:
 
 
 def _identity(resource: Resource, obj: Object) -> str:
-    meta = obj.get("metadata") or {}
-    kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
-    return f"{meta.get('namespace', '')}/{meta.get('name', '')}; {kind}"
+    meta = obj.get("metadata")
+    values = [meta.get(key) for key in ("namespace", "name")] if isinstance(meta, dict) else ["", ""]
+    name = "/".join(value if isinstance(value, str) else "" for value in values)
+    return f"{name}; {resource.group}/{resource.version}, Kind={resource.kind}"
 
 
 # What is valid in JSON and not in YAML: half characters in escapes, and some characters themselves.

@@ -142,6 +142,26 @@ def test_applied_configuration_must_fit_the_schema(kube: Kube, spec: dict[str, A
     assert status["message"] == f"failed to create typed patch object (/s; /v1, Kind=Service): {message}"
 
 
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ("x", "(/; /v1, Kind=Service): .metadata: expected map, got &{x}"),
+        (["a"], "(/; /v1, Kind=Service): .metadata: expected map, got &{[a]}"),
+        ({"name": 5}, "(/; /v1, Kind=Service): .metadata.name: expected string, got &value.valueUnstructured{Value:5}"),
+    ],
+)
+def test_metadata_of_an_applied_configuration_must_fit_the_schema(kube: Kube, metadata: Any, message: str) -> None:
+    configuration = {**SERVICE, "metadata": metadata}
+    status = kube.refused(500, "PATCH", f"{SERVICES}/s?fieldManager=m", configuration, APPLY)
+    assert status["message"] == f"failed to create typed patch object {message}"
+
+
+@pytest.mark.parametrize(("body", "kind"), [([], "array"), (False, "bool"), ("", "string")])
+def test_applied_configuration_is_a_map(kube: Kube, body: Any, kind: str) -> None:
+    status = kube.refused(400, "PATCH", f"{SERVICES}/s?fieldManager=m", body, APPLY)
+    assert f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}" in status["message"]
+
+
 def test_scaling_is_recorded_only_if_the_replicas_have_an_owner(kube: Kube) -> None:
     config = deployment()
     del config["spec"]["replicas"]
