@@ -107,6 +107,27 @@ def test_make_targets_pass_variables_on(foo: Path, variables: Mapping[str, str])
     ]
 
 
+@pytest.mark.parametrize("webhooks", [False, True], ids=["no webhooks", "webhooks"])
+@pytest.mark.parametrize("local", [False, True], ids=["cluster of kubectl", "local cluster"])
+def test_every_recipe_is_valid_shell(
+    tmp_path: Path, variables: Mapping[str, str], *, webhooks: bool, local: bool
+) -> None:
+    project = foo_project(tmp_path / "p")
+    if webhooks:
+        assert clientgo(project, "create", "webhook", *FOO, "--defaulting") == 0
+    if local:
+        (project / ".local/webhooks").mkdir(parents=True)
+        (project / ".local/webhooks/port").write_text("9443")
+        (project / ".kubeconfig").touch()
+    for target in re.findall(r"^\.PHONY: (\S+)$", (project / "Makefile").read_text(), re.MULTILINE):
+        run(project, variables, "sh", "-n", answers=run(project, variables, "make", "--dry-run", target))
+
+    installed = run(project, variables, "make", "--silent", "install", "KUBECTL=echo").splitlines()
+    crds = "apply --server-side --force-conflicts -k config/crd"
+    hooks = "apply --server-side --force-conflicts -f config/webhook/manifests.yaml"
+    assert [line for line in installed if "apply" in line] == [crds, *([hooks] if webhooks and local else [])]
+
+
 @pytest.mark.feature("A-69")
 def test_image_runs_as_an_unprivileged_user(tmp_path: Path, variables: Mapping[str, str]) -> None:
     project = new_project(tmp_path / "p")
