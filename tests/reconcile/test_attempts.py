@@ -10,7 +10,8 @@ import pytest
 from clientgo.errors import Conflict, ConnectionFailed, Forbidden, LeaseNotHeld, NotFound
 from clientgo.log.fields import current_fields
 from clientgo.meta import ObjectName
-from clientgo.reconcile.attempts import REPEAT_SECONDS, RESULTS, Attempts
+from clientgo.reconcile.attempts import REPEAT_SECONDS, RESULTS, Attempts, begin_finalizing
+from clientgo.reconcile.workers import TerminalError
 from clientgo.rest import Config, RESTClient
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
@@ -88,6 +89,43 @@ def test_repeated_failures_are_logged_once_per_period(caplog: pytest.LogCaptureF
     assert [record.levelname for record in caplog.records] == ["WARNING", "DEBUG", "DEBUG", "WARNING"]
     assert "left_out" not in vars(caplog.records[0])
     assert vars(caplog.records[-1])["left_out"] == 2
+
+
+def test_another_failure_of_the_object_is_logged_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    attempts = Attempts("Foo", clock=FakeClock())
+    for text in ("namespace ending", "Secret token not found", "Secret token not found"):
+        fail(attempts, ConnectionFailed(text))
+    assert [str(vars(record)["err"]) for record in caplog.records] == ["namespace ending", "Secret token not found"]
+
+
+def test_failures_that_differ_only_in_numbers_are_equal(caplog: pytest.LogCaptureFixture) -> None:
+    attempts = Attempts("Foo", clock=FakeClock())
+    for port in (50123, 50124, 9):
+        fail(attempts, ConnectionFailed(f"127.0.0.1:{port} refused"))
+    assert [str(vars(record)["err"]) for record in caplog.records] == ["127.0.0.1:50123 refused"]
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ConnectionFailed("no"), "cannot finalize; will retry"),
+        (ValueError("no"), "bug: cannot finalize; will retry"),
+        (TerminalError("no"), "cannot finalize; waiting for a change"),
+    ],
+)
+def test_failed_cleanup_is_logged_as_such(error: Exception, message: str, caplog: pytest.LogCaptureFixture) -> None:
+    begin_finalizing()  # outside an attempt, as in a unit test of a reconciler
+    attempts = Attempts("Foo")
+    with attempts.at(KEY) as attempt:
+        begin_finalizing()
+        if isinstance(error, TerminalError):
+            attempt.failed_terminally(error)
+        else:
+            attempt.failed(error)
+    fail(attempts, ConnectionFailed("no"))
+    cleanup, reconciliation = caplog.records
+    assert message in cleanup.message
+    assert "cannot reconcile; will retry" in reconciliation.message
 
 
 def test_equal_traceback_is_printed_once_for_all_objects(caplog: pytest.LogCaptureFixture) -> None:
