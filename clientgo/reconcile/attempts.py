@@ -339,8 +339,8 @@ class _FailureLog:
         same = traceback_id(error)
         left_out = self._repeats.due(attempt.key, same)
         facts |= {"err": f"{type(error).__name__}: {text_of(facts['err'])}", **_nonzero(left_out=left_out)}
-        if isinstance(error, KeyError) and "in LogRecord" in facts["err"]:
-            facts["hint"] = "logging reserves that name in extra: add _ to it, which is not printed"
+        if hints := [hint for text, hint in _HINTS.items() if text in facts["err"]]:
+            facts["hint"] = hints[0]
         if self._tracebacks.due(same) is not None:
             list(exception_lines(error))  # raises here, and not in a handler of the program, which would lose the line
             log.error(f"bug: {attempt.failure}; will retry", exc_info=error, extra=facts)
@@ -349,6 +349,13 @@ class _FailureLog:
         facts["traceback"] = f"same as {round(seconds, 1):g} s ago, {times} times"
         level = logging.DEBUG if left_out is None else logging.ERROR
         log.log(level, f"bug: {attempt.failure}; will retry", extra=facts)
+
+
+_HINTS = {
+    "in LogRecord": "logging reserves that name in extra: add _ to it, which is not printed",
+    "replace() should be called on dataclass instances": "clientgo.meta.replace copies objects of all classes",
+}
+"""Hints for bugs by a part of the message of Python, which does not name the remedy."""
 
 
 def _reason(failure: str, described: BaseException | str) -> Hashable:

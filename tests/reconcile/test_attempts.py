@@ -1,5 +1,6 @@
 """Logging and metrics of reconciliations."""
 
+import dataclasses
 import inspect
 import logging
 import threading
@@ -8,6 +9,7 @@ from contextlib import suppress
 import pytest
 
 from clientgo.errors import Conflict, ConnectionFailed, Forbidden, LeaseNotHeld, NotFound
+from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.log.fields import current_fields
 from clientgo.meta import ObjectName
 from clientgo.reconcile.attempts import REPEAT_SECONDS, RESULTS, Attempts, begin_finalizing
@@ -161,6 +163,14 @@ def test_reserved_name_in_extra_is_explained(caplog: pytest.LogCaptureFixture, e
     fail(Attempts("Foo"), raised.value)
     (record,) = caplog.records
     assert vars(record)["hint"] == "logging reserves that name in extra: add _ to it, which is not printed"
+
+
+def test_copy_by_dataclasses_of_another_class_is_explained(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(TypeError) as raised:
+        dataclasses.replace(ConfigMap(), data={})  # type checkers accept it
+    fail(Attempts("Foo"), raised.value)
+    (record,) = caplog.records
+    assert vars(record)["hint"] == "clientgo.meta.replace copies objects of all classes"
 
 
 def test_failure_has_its_retry_its_request_and_the_line_of_the_reconciler(caplog: pytest.LogCaptureFixture) -> None:
