@@ -112,6 +112,14 @@ def test_upgrade_changes_the_origin_of_certificates(project: Path, variables: Ma
     assert before.items() <= after.items()
 
 
+def test_upgrade_keeps_the_origin_by_default(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        clientgo(project, "upgrade", "--help")
+    assert "certificate (default: that of the project)" in " ".join(capsys.readouterr().out.split())
+    assert clientgo(project, "upgrade") == 0
+    assert "certificates: self-signed\n" in (project / "PROJECT").read_text()
+
+
 def test_unknown_origin_in_the_project_file_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = project / "PROJECT"
     file.write_text(file.read_text().replace("self-signed", "magic"))

@@ -63,6 +63,15 @@ def test_create_api_adds_types_controller_test_crd_roles_and_sample(foo: Path, v
         run(foo, variables, "kubectl", "kustomize", f"config/{folder}")
 
 
+def test_readme_lists_the_folders_and_the_program(tmp_path: Path) -> None:
+    project = foo_project(tmp_path / "p")
+    assert clientgo(project, "create", "webhook", *FOO, "--defaulting") == 0
+    assert clientgo(project, "generate") == 0
+    listed = set(re.findall(r"^\| `([\w.]+)/?`", (project / "README.md").read_text(), re.MULTILINE))
+    folders = {path.name for path in project.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))}
+    assert listed == {*folders, "main.py", "PROJECT"}
+
+
 @pytest.mark.feature("E-08")
 def test_make_flag_runs_the_generators(tmp_path: Path, variables: Mapping[str, str]) -> None:
     project = new_project(tmp_path / "p")
