@@ -136,6 +136,9 @@ _KEYS = r"(?:api|private|access|secret|client)[_-]?key(?:[_-]?data)?"
 _NAMED = rf"(?:pass(?:word|wd|phrase)|\bpwd|token|{_KEYS}|secret|cookie)"
 _IS = r"""\\*["']?\s*+[=:]\s*+"""
 
+# No credential but words of an API server behind the name of an object: `in Secret token: secrets "token" not found`.
+_STATUS = r"""(?![\w.-]{1,100} \\*"[^"\\]{1,253}\\*" (?:is forbidden|is invalid|not found|already exists)\b)"""
+
 # After a `scheme://`.
 _USER = r"""(?<=://)[^\s/?#"'<>@]*+(?:@[^\s/?#"'<>@]*+)*@(?!sha256:)"""
 
@@ -155,7 +158,7 @@ _SHAPES = (
     # `scheme://user:password@`, but not an image's `scheme://name@sha256:`.
     (_USER, f"{REDACTED}@"),
     (rf"(?i)({_NAMED}{_IS}){_QUOTED}", rf"\1\g<quote>{REDACTED}"),
-    (rf"(?i)({_NAMED}{_IS}){_BARE}", rf"\1{REDACTED}"),
+    (rf"(?i)({_NAMED}{_IS}){_STATUS}{_BARE}", rf"\1{REDACTED}"),
     (rf"(?i)(--[\w-]{{0,40}}(?:token|password|secret|key)\s++){_BARE}", rf"\1{REDACTED}"),
     # Repeated: redacting a named value may reveal a user, and `://password:` may be the start of one.
     (_USER, f"{REDACTED}@"),

@@ -258,6 +258,8 @@ class Client:
     ) -> T:
         """Server-side apply: set the fields in `obj`, or of its status, and own them; `owner` becomes its controller.
 
+        Each call is a request; the server writes nothing if nothing changes. `create_or_patch` compares first.
+
         Raises:
             AlreadyOwnedError: `obj`, or the object that the cache already has under its name, has another controller.
             Conflict: another manager owns one of them and `force` is not set.

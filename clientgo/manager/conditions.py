@@ -23,14 +23,14 @@ __all__ = [
 
 
 class ConditionLike(Protocol):
-    """Condition of any class: `Condition`, or a kind's own."""
+    """Condition of any class: `Condition`, a kind's own, or that of a built-in kind, whose fields may be None."""
 
     @property
-    def type(self) -> str:
+    def type(self) -> str | None:
         """Type in CamelCase."""
 
     @property
-    def status(self) -> str:
+    def status(self) -> str | None:
         """One of "True", "False" and "Unknown"."""
 
     @property
@@ -47,7 +47,7 @@ def set_status_condition(conditions: Iterable[C], new: C, *, clock: Clock = SYST
     Its transition time changes only if its status does: to the time given, or to the current one in whole seconds.
     """
     before = tuple(conditions)
-    existing = find_status_condition(before, new.type)
+    existing = find_status_condition(before, new.type or "")
     stays = existing is not None and existing.status == new.status
     since = existing.last_transition_time if existing is not None and stays else new.last_transition_time
     # Whole seconds, because that is what the API server keeps: the object read back has to equal the one written.

@@ -35,6 +35,7 @@ from clientgo.meta.codec import replace
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.patches.difference import difference, for_version
 from clientgo.meta.selectors import is_qualified_name
+from clientgo.reconcile.attempts import begin_finalizing
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -108,6 +109,7 @@ class Finalizer:
     @contextmanager
     def cleaning_up(self, obj: ApiObject) -> Iterator[None]:
         """Remove it after the block, unless the block raised; the object may be deleted by then."""
+        begin_finalizing()
         yield
         with suppress(NotFound):  # removed by another client
             self.remove(obj)
@@ -155,6 +157,7 @@ class Finalizers:
         """
         if obj.metadata.deletion_timestamp is None:
             return self._write(obj, self._with_all(obj))
+        begin_finalizing()
         cleaned, errors = self._cleaned_up(obj)
         done = cleaned, OperationResult.UNCHANGED
         with suppress(NotFound):  # removed by another client

@@ -35,6 +35,7 @@ from clientgo.meta.classes.check import check_class
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
+from clientgo.reconcile.attempts import begin_finalizing
 from clientgo.reconcile.workers import GiveUp, Result
 from clientgo.record import EventRecorder, FakeRecorder
 from clientgo.stop.lifecycle import MaybeCoroutine, finished
@@ -181,6 +182,7 @@ class Reconciler(Generic[T]):
             return finished_in_time(self.reconcile(finalizer.ensure(obj) if finalizer else obj))
         if finalizer is None or not finalizer.is_on(obj):
             return None
+        begin_finalizing()
         result = finished_in_time(self.finalize(obj))
         if result is None:
             with suppress(NotFound):  # removed by another client

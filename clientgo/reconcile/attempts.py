@@ -11,14 +11,16 @@
 
 `clientgo.reconcile.workers` contains this loop for workers that survive any exception of `sync`.
 
-Every line logged inside has the fields kind, namespace, name and reconcile_id. Repeated failures of an object are
-logged as one line per period; at level debug every failure is logged. Of equal tracebacks only the first is printed.
+Every line logged inside has the fields kind, namespace, name and reconcile_id. Equal failures of an object are logged
+as one line per period; at level debug every failure is logged. Of equal tracebacks only the first is printed.
 """
 
 import logging
+import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import msgspec
@@ -38,7 +40,7 @@ from clientgo.stop.lifecycle import is_stopped_request
 log = get_logger(__name__)
 
 REPEAT_SECONDS = 300.0
-"""Seconds between two warnings about one object."""
+"""Seconds between two warnings about the same failure of an object."""
 
 TRACEBACK_SECONDS = 3600.0
 """Seconds after which the same traceback is printed again."""
@@ -176,7 +178,11 @@ class Attempts:
         self._metrics.active.inc()
         try:
             with context(**self._fields_of(key)):
-                yield attempt
+                before = _current.set(attempt)
+                try:
+                    yield attempt
+                finally:
+                    _current.reset(before)
         finally:
             self._idle[thread] = ended = self._clock.now()
             del self._running[thread]
@@ -213,6 +219,15 @@ class Attempts:
         return fields
 
 
+_current: ContextVar["Attempt | None"] = ContextVar("attempt", default=None)
+
+
+def begin_finalizing() -> None:
+    """Declare that the rest of the attempt in progress cleans up for a deleted object; its failure is logged so."""
+    if (attempt := _current.get()) is not None:
+        attempt.failure = "cannot finalize"
+
+
 def _text_keys(log_fields: LogFields, key: ObjectName) -> dict[str, Any]:
     return {text_of(name): value for name, value in log_fields(key).items()}
 
@@ -221,11 +236,12 @@ class Attempt:
     """One reconciliation: `result` is one of `RESULTS`, an error unless another one is reported.
 
     `panicked` is True after an unexpected error, `terminal` after a failure that is not retried. `warn_at` is the time
-    of the next warning that it still runs.
+    of the next warning that it still runs. `failure` is the message of a failure.
     """
 
     __slots__ = (
-        "_error", "_failures", "_next_in", "began", "key", "panicked", "result", "terminal", "trigger", "warn_at",
+        "_error", "_failures", "_next_in", "began", "failure", "key", "panicked", "result", "terminal", "trigger",
+        "warn_at",
     )  # fmt: skip
 
     def __init__(self, key: ObjectName, failures: "_FailureLog", began: float, trigger: str = "") -> None:
@@ -234,6 +250,7 @@ class Attempt:
         self.trigger = trigger
         self.warn_at = began + BLOCKED_SECONDS
         self.result = "error"
+        self.failure = "cannot reconcile"
         self.panicked = self.terminal = False
         self._failures = failures
         self._error = NO_RESULT
@@ -262,7 +279,7 @@ class Attempt:
     def failed_terminally(self, error: BaseException) -> None:
         """Record a failure that is not retried until the object changes."""
         self.terminal = True
-        self._record(error, self._failures.log_terminal, self.key, error)
+        self._record(error, self._failures.log_terminal, error)
 
     def failed(self, error: BaseException, *, failures: int = 0, retry_in: float | None = None) -> None:
         """Record a failure that will be retried; `failures` in a row so far, and the retry is due in seconds."""
@@ -271,19 +288,19 @@ class Attempt:
         retry: dict[str, Any] = {"attempt": failures} if failures else {}
         if retry_in is not None:
             retry["retry_in"] = f"{round(retry_in, 3):g}s"
-        self._record(error, self._failures.log_retry, self.key, error, retry)
+        self._record(error, self._failures.log_retry, error, retry)
 
     def _record(self, error: BaseException, write: Callable[..., None], *arguments: object) -> None:
         try:
             self._error = run_callback(_error_text, error, self.panicked)
-            run_callback(write, *arguments)
+            run_callback(write, self, *arguments)
         except CallbackFailed as failure:  # an attribute of the exception that raises, or has another type
             self._error = type(error).__name__
-            log.error("cannot reconcile, and cannot describe the error", extra={"err": self._error, "why": failure})
+            log.error(f"{self.failure}, and cannot describe the error", extra={"err": self._error, "why": failure})
 
 
 class _FailureLog:
-    """Log of one controller's failures: one line per period and object, one traceback for equal ones."""
+    """Log of one controller's failures: one line per period for equal ones of an object, one traceback for all."""
 
     def __init__(self, expected: tuple[type[BaseException], ...], clock: Clock) -> None:
         self._expected = expected
@@ -299,39 +316,51 @@ class _FailureLog:
     def forget(self, key: ObjectName) -> None:
         self._repeats.forget(key)
 
-    def log_terminal(self, key: ObjectName, error: BaseException) -> None:
-        self.forget(key)
+    def log_terminal(self, attempt: Attempt, error: BaseException) -> None:
+        self.forget(attempt.key)
         cause = {"cause": error.__cause__} if error.__cause__ is not None else {}
-        log.error("cannot reconcile; waiting for a change", extra={"err": error, **cause, **_origin(error)})
+        log.error(f"{attempt.failure}; waiting for a change", extra={"err": error, **cause, **_origin(error)})
 
-    def log_retry(self, key: ObjectName, error: BaseException, retry: dict[str, Any]) -> None:
+    def log_retry(self, attempt: Attempt, error: BaseException, retry: dict[str, Any]) -> None:
         facts = {"err": _described(error), **retry, **_origin(error)}
         if is_stopped_request(error):
             log.debug("cannot finish before the stop", extra=facts)
         elif self.is_bug(error):
-            self._log_bug(key, error, facts)
+            self._log_bug(attempt, error, facts)
         elif _only(error, (Conflict, LeaseNotHeld)):
             # Normal operation: another client or replica was faster.
             log.info("conflict or lost lease; will retry", extra=facts)
         else:
-            left_out = self._repeats.due(key)
+            left_out = self._repeats.due(attempt.key, _reason(attempt.failure, facts["err"]))
             level = logging.DEBUG if left_out is None else logging.WARNING
-            log.log(level, "cannot reconcile; will retry", extra=facts | _nonzero(left_out=left_out))
+            log.log(level, f"{attempt.failure}; will retry", extra=facts | _nonzero(left_out=left_out))
 
-    def _log_bug(self, key: ObjectName, error: BaseException, facts: dict[str, Any]) -> None:
+    def _log_bug(self, attempt: Attempt, error: BaseException, facts: dict[str, Any]) -> None:
         same = traceback_id(error)
-        left_out = self._repeats.due(key, same)
+        left_out = self._repeats.due(attempt.key, same)
         facts |= {"err": f"{type(error).__name__}: {text_of(facts['err'])}", **_nonzero(left_out=left_out)}
-        if isinstance(error, KeyError) and "in LogRecord" in facts["err"]:
-            facts["hint"] = "logging reserves that name in extra: add _ to it, which is not printed"
+        if hints := [hint for text, hint in _HINTS.items() if text in facts["err"]]:
+            facts["hint"] = hints[0]
         if self._tracebacks.due(same) is not None:
             list(exception_lines(error))  # raises here, and not in a handler of the program, which would lose the line
-            log.error("bug: cannot reconcile; will retry", exc_info=error, extra=facts)
+            log.error(f"bug: {attempt.failure}; will retry", exc_info=error, extra=facts)
             return
         seconds, times = self._tracebacks.last(same)
         facts["traceback"] = f"same as {round(seconds, 1):g} s ago, {times} times"
         level = logging.DEBUG if left_out is None else logging.ERROR
-        log.log(level, "bug: cannot reconcile; will retry", extra=facts)
+        log.log(level, f"bug: {attempt.failure}; will retry", extra=facts)
+
+
+_HINTS = {
+    "in LogRecord": "logging reserves that name in extra: add _ to it, which is not printed",
+    "replace() should be called on dataclass instances": "clientgo.meta.replace copies objects of all classes",
+}
+"""Hints for bugs by a part of the message of Python, which does not name the remedy."""
+
+
+def _reason(failure: str, described: BaseException | str) -> Hashable:
+    """Return what tells failures apart: their text without numbers, because ports, versions and counts vary."""
+    return failure, re.sub(r"[0-9]+", "0", text_of(described)[:ERROR_LENGTH])
 
 
 def _nonzero(**facts: int | None) -> dict[str, int]:

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from argparse import Namespace
 from base64 import b64encode
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import yaml
 from clientgo.cli.certificates import LIFETIME, certificates
 from clientgo.pki import dns_names
 from clientgo.testing.clock import FakeClock
-from tests.cli.projects import FOO, clientgo, foo_project, read_files, rejected
+from tests.cli.projects import FOO, clientgo, foo_project, read_files, rejected, run
 
 FOLDER = "config/certificates"
 HOST = "foo-webhook-service.foo-system.svc"
@@ -97,14 +98,26 @@ def test_project_with_cert_manager_makes_no_certificate(tmp_path: Path, capsys: 
     )
 
 
-def test_upgrade_changes_the_origin_of_certificates(project: Path) -> None:
+@pytest.mark.e2e
+def test_upgrade_changes_the_origin_of_certificates(project: Path, variables: Mapping[str, str]) -> None:
     before = read_files(project)
+    assert "clientgo.cli certificates" in run(project, variables, "make", "--dry-run", "deploy")
     assert clientgo(project, "upgrade", "--certificates", "cert-manager") == 0
     assert "../certmanager" in (project / "config/default/kustomization.yaml").read_text()
+    assert (project / FOLDER).is_dir()
+    assert "clientgo.cli certificates" not in run(project, variables, "make", "--dry-run", "deploy")
+    shutil.rmtree(project / FOLDER)
     assert clientgo(project, "upgrade", "--certificates", "self-signed") == 0
     after = read_files(project)
-    for file in ("PROJECT", "config/default/kustomization.yaml"):
-        assert after[file] == before[file]
+    assert before.items() <= after.items()
+
+
+def test_upgrade_keeps_the_origin_by_default(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        clientgo(project, "upgrade", "--help")
+    assert "certificate (default: that of the project)" in " ".join(capsys.readouterr().out.split())
+    assert clientgo(project, "upgrade") == 0
+    assert "certificates: self-signed\n" in (project / "PROJECT").read_text()
 
 
 def test_unknown_origin_in_the_project_file_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

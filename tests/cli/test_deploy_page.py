@@ -28,7 +28,7 @@ KIND = ("--group", "samples", "--version", "v1", "--kind", "Foo")
 
 def commands(heading: str) -> str:
     [text] = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
-    [block] = re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    [block] = re.findall(r"^ *```sh\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
     return str(block)
 
 
@@ -104,6 +104,22 @@ def test_webhooks_are_deployed_to_a_bare_cluster(
     [volume] = [each for each in manager.spec.volumes if each.name == "webhook-certs"]
     assert volume.secret is not None
     assert volume.secret.secret_name == "foo-webhook-server-cert"
+    run(project, environ, "make", "undeploy")
+    assert "foo-system" not in {namespace.metadata.name for namespace in clientset.core_v1.namespaces().list().items}
+    run(project, environ, "make", "undeploy")
+
+
+def test_nothing_is_deployed_without_the_cert_manager_that_the_project_needs(
+    project: Path, cluster: tuple[Clientset, Path], variables: Mapping[str, str]
+) -> None:
+    clientset, kubeconfig = cluster
+    assert clientgo(project, "create", "webhook", *KIND, "--defaulting") == 0
+    assert clientgo(project, "upgrade", "--certificates", "cert-manager") == 0
+    environ = {**variables, "KUBECONFIG": str(kubeconfig), "PATH": f"{variables['PATH']}:{os.environ['PATH']}"}
+    with pytest.raises(AssertionError, match=r"needs cert-manager in the cluster: install it, or .*=self-signed"):
+        run(project, environ, "make", "deploy", "IMG=foo:1")
+    assert not clientset.admissionregistration_v1.mutating_webhook_configurations().list().items
+    assert "foo-system" not in {namespace.metadata.name for namespace in clientset.core_v1.namespaces().list().items}
 
 
 def test_manifests_of_the_page_are_yaml() -> None:

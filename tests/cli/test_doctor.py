@@ -4,6 +4,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -15,12 +16,16 @@ from clientgo.cli import doctor
 from clientgo.cli.doctor import OK, PROBLEM, WARNING, Diagnosis, examine_cluster
 from clientgo.cli.project import Project
 from clientgo.clock import SYSTEM_CLOCK
+from clientgo.dynamic.client import dynamic_client
 from clientgo.envtest import BundledServer, Environment
-from clientgo.envtest.crds import install, read_crds
+from clientgo.envtest.crds import CRDS, install, read_crds
 from clientgo.kubernetes.clientset import Clientset
+from clientgo.meta import GroupVersionResource
+from clientgo.meta.codec import from_dict
 from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config, RESTClient
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.eventually import eventually
 from clientgo.testing.transport import FakeTransport, reply
 from tests.cli.processes import free_port
 from tests.cli.projects import ROOT, clientgo
@@ -159,6 +164,34 @@ def test_kind_of_another_project_must_be_there_in_any_version(environment: Envir
     install(client, [crd])
     client.close()
     assert diagnoses() == [(OK, "1 installed, equal to config/crd")]
+
+
+@pytest.mark.integration
+def test_crd_that_is_being_deleted_is_a_problem_with_the_finalizers_that_it_waits_for(environment: Environment) -> None:
+    [crd] = read_crds([HOME / "config/crd/bases"])
+    crd["metadata"]["name"] = "huts.wait.example.com"
+    names = {"kind": "Hut", "listKind": "HutList", "plural": "huts", "singular": "hut"}
+    crd["spec"] |= {"group": "wait.example.com", "names": names}
+    hut = {
+        "apiVersion": "wait.example.com/v1",
+        "kind": "Hut",
+        "metadata": {"name": "a", "namespace": "default", "finalizers": ["example.com/keys"]},
+        "spec": {"rooms": 3},
+    }
+    with closing(RESTClient(environment.add_user("admin", "system:masters"))) as client:
+        install(client, [crd])
+        huts = dynamic_client(GroupVersionResource("wait.example.com", "v1", "huts"))(client, "default")
+        huts.create(from_dict(huts.kind, hut))
+        dynamic_client(CRDS, namespaced=False)(client).delete("huts.wait.example.com")
+        [finding] = doctor.check_crds(client, [crd])
+        assert finding == Diagnosis(
+            PROBLEM,
+            "CRD",
+            "huts.wait.example.com is being deleted; it waits for objects with finalizers (example.com/keys), such as"
+            " default/a: start their controller, which removes them, then run make install",
+        )
+        huts.patch("a", {"metadata": {"finalizers": []}})
+        eventually(lambda: "is not installed" in next(iter(doctor.check_crds(client, [crd]))).message)
 
 
 @pytest.mark.integration

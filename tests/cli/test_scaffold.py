@@ -63,6 +63,15 @@ def test_create_api_adds_types_controller_test_crd_roles_and_sample(foo: Path, v
         run(foo, variables, "kubectl", "kustomize", f"config/{folder}")
 
 
+def test_readme_lists_the_folders_and_the_program(tmp_path: Path) -> None:
+    project = foo_project(tmp_path / "p")
+    assert clientgo(project, "create", "webhook", *FOO, "--defaulting") == 0
+    assert clientgo(project, "generate") == 0
+    listed = set(re.findall(r"^\| `([\w.]+)/?`", (project / "README.md").read_text(), re.MULTILINE))
+    folders = {path.name for path in project.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))}
+    assert listed == {*folders, "main.py", "PROJECT"}
+
+
 @pytest.mark.feature("E-08")
 def test_make_flag_runs_the_generators(tmp_path: Path, variables: Mapping[str, str]) -> None:
     project = new_project(tmp_path / "p")
@@ -102,9 +111,31 @@ def test_make_targets_pass_variables_on(foo: Path, variables: Mapping[str, str])
     assert make("setup-test-e2e", "KIND=echo") == "create cluster --name foo-test-e2e\n"
     deletes = make("undeploy", "uninstall", "KUBECTL=echo", "ignore-not-found=false").splitlines()
     assert [line for line in deletes if "delete" in line] == [
-        "delete --ignore-not-found=false -f dist/install.yaml",
+        "delete --ignore-not-found=false -k config/crd",  # the manager still runs and removes its finalizers
+        "delete --ignore-not-found=true -f dist/install.yaml",
         "delete --ignore-not-found=false -k config/crd",
     ]
+
+
+@pytest.mark.parametrize("webhooks", [False, True], ids=["no webhooks", "webhooks"])
+@pytest.mark.parametrize("local", [False, True], ids=["cluster of kubectl", "local cluster"])
+def test_every_recipe_is_valid_shell(
+    tmp_path: Path, variables: Mapping[str, str], *, webhooks: bool, local: bool
+) -> None:
+    project = foo_project(tmp_path / "p")
+    if webhooks:
+        assert clientgo(project, "create", "webhook", *FOO, "--defaulting") == 0
+    if local:
+        (project / ".local/webhooks").mkdir(parents=True)
+        (project / ".local/webhooks/port").write_text("9443")
+        (project / ".kubeconfig").touch()
+    for target in re.findall(r"^\.PHONY: (\S+)$", (project / "Makefile").read_text(), re.MULTILINE):
+        run(project, variables, "sh", "-n", answers=run(project, variables, "make", "--dry-run", target))
+
+    installed = run(project, variables, "make", "--silent", "install", "KUBECTL=echo").splitlines()
+    crds = "apply --server-side --force-conflicts -k config/crd"
+    hooks = "apply --server-side --force-conflicts -f config/webhook/manifests.yaml"
+    assert [line for line in installed if "apply" in line] == [crds, *([hooks] if webhooks and local else [])]
 
 
 @pytest.mark.feature("A-69")

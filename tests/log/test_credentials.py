@@ -47,6 +47,7 @@ SECRET_JSON = json.dumps({"kind": "Secret", "data": {"k": ENCODED}, "stringData"
         (f"plugin --cluster x --token {CANARY} failed", "plugin --cluster x --token [redacted] failed"),
         (f"k8s-aws-v1.{CANARY}", "[redacted]"),
         (f'password="{CANARY}', 'password="[redacted]'),
+        (f'token: {CANARY} "db" is for the database', 'token: [redacted] "db" is for the database'),
         (f"Set-Cookie: {CANARY}; Path=/", "Set-Cookie: [redacted]; Path=/"),
         (f"PATCH: {SECRET_JSON}", 'PATCH: {"kind": "Secret", "data": [redacted]'),
         (json.dumps(SECRET_JSON), json.dumps('{"kind": "Secret", "data": ')[:-1] + "[redacted]"),
@@ -71,6 +72,8 @@ def test_credential_is_redacted_by_its_format_or_name(text: str, remaining: str)
         "-----BEGIN CERTIFICATE-----",
         'selfsubjectaccessreviews.authorization.k8s.io "x" is forbidden',
         "keyboard, keys and monkeys: none is a secret",
+        'finalize: in Secret token: secrets "token" is forbidden: namespace x is being terminated',
+        '{"err": "Secret akamai-token: foos.example.com \\"a-b.c\\" not found"}',
     ],
 )
 def test_text_about_credentials_is_not_redacted(text: str) -> None:

@@ -1,6 +1,8 @@
 """Status conditions and their transition times."""
 
 from clientgo.clock import utc
+from clientgo.kubernetes.types.apps_v1 import DeploymentCondition, DeploymentStatus
+from clientgo.kubernetes.types.core_v1 import PodCondition, PodStatus
 from clientgo.manager.conditions import (
     Condition,
     find_status_condition,
@@ -55,6 +57,16 @@ def test_conditions_keep_their_order_and_are_found_by_type() -> None:
     assert is_status_condition_true((READY,), "Ready")
     assert remove_status_condition(both, "Ready") == both[1:]
     assert remove_status_condition(both, "Absent") == both
+
+
+def test_conditions_of_built_in_kinds_are_read() -> None:
+    available, ready = DeploymentCondition(type="Available", status="True"), PodCondition(type="Ready", status="False")
+    deployment, pod = DeploymentStatus(conditions=[DeploymentCondition(), available]), PodStatus(conditions=[ready])
+    condition: DeploymentCondition | None = find_status_condition(deployment.conditions, "Available")
+    assert condition == available
+    assert is_status_condition_true(deployment.conditions, "Available")
+    assert not is_status_condition_true(pod.conditions, "Ready")
+    assert remove_status_condition(pod.conditions, "Ready") == ()
 
 
 def test_condition_of_an_older_generation_is_not_true() -> None:

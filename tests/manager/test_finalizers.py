@@ -22,7 +22,8 @@ from clientgo.manager import (
     without_finalizer,
 )
 from clientgo.manager.reconciler import check_reconciler
-from clientgo.meta import replace
+from clientgo.meta import ObjectName, replace
+from clientgo.reconcile.attempts import Attempts
 from clientgo.testing.actions import Action
 from clientgo.testing.fake import FakeRequester
 from controller.api.v1alpha1 import Foo, FooStatus
@@ -193,6 +194,23 @@ def test_failed_cleanup_keeps_its_finalizer_and_does_not_prevent_others(cleaning
     assert failed.value.__notes__ == [f"while cleaning up for finalizer {BUCKET}"]
     assert cleaning.stored.metadata.finalizers == (OTHER, BUCKET)
     assert cleaning.called == [BUCKET, ACCOUNT]
+
+
+def test_failed_cleanup_is_logged_as_such(cleaning: Cleaning, caplog: pytest.LogCaptureFixture) -> None:
+    cleaning.fails[BUCKET] = ConnectionFailed("refused")
+    with Attempts("Foo").at(ObjectName("ns", "a")) as attempt:
+        try:
+            cleaning.finalizers.finalize(cleaning.stored)
+        except ConnectionFailed as error:
+            attempt.failed(error)
+    with Attempts("Foo").at(ObjectName("ns", "a")) as attempt:
+        try:
+            with Finalizer(cleaning.manager.client, OTHER).cleaning_up(cleaning.stored):
+                raise NotFound("no bucket")
+        except NotFound as error:
+            attempt.failed(error)
+    assert "cannot finalize; will retry: refused" in caplog.text
+    assert "cannot finalize; will retry: no bucket" in caplog.text
 
 
 @pytest.mark.parametrize("result", [SystemExit(1), CancelledError(), True, "done"], ids=repr)

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from clientgo.backoff import Backoff
-from clientgo.errors import ConfigError
+from clientgo.errors import ConfigError, NotFound
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Client, Reconciler, Result
 from clientgo.manager.predicates import GenerationChanged, LabelSelectorPredicate
 from clientgo.manager.reconciler import check_reconciler
 from clientgo.meta import ObjectMeta, ObjectName, api_type, controller_of, meta_for, replace
+from clientgo.reconcile.attempts import Attempts
 from clientgo.record import EventRecorder, FakeRecorder
 from clientgo.testing.client import FakeClient
 from clientgo.testing.clock import FakeClock
@@ -99,6 +100,27 @@ def test_finalizer_is_added_first_and_removed_when_finalize_is_done() -> None:
     assert client.find(Foo, NAME) is None
     assert set(reconciled) == {("example.com/bucket",)}
     assert finalized == ["a", "a", "a"]
+
+
+def test_failed_finalizer_is_logged_as_such(caplog: pytest.LogCaptureFixture) -> None:
+    class Finalizing(Reconciler[Foo], finalizer="example.com/bucket"):
+        def reconcile(self, foo: Foo) -> None:
+            raise NotFound("no deployment")
+
+        def finalize(self, foo: Foo) -> None:
+            raise NotFound("no bucket")
+
+    client = FakeClient(new_foo("a"))
+    attempts, reconciler = Attempts("Foo"), Finalizing(client)
+    for _ in range(2):
+        with attempts.at(NAME) as attempt:
+            try:
+                reconciler.reconcile_request(NAME)
+            except NotFound as error:
+                attempt.failed(error)
+        client.delete(new_foo("a"))
+    assert "cannot reconcile; will retry: no deployment" in caplog.text
+    assert "cannot finalize; will retry: no bucket" in caplog.text
 
 
 def test_object_that_is_being_deleted_is_not_reconciled() -> None:

@@ -1,5 +1,6 @@
 """Logging and metrics of reconciliations."""
 
+import dataclasses
 import inspect
 import logging
 import threading
@@ -8,9 +9,11 @@ from contextlib import suppress
 import pytest
 
 from clientgo.errors import Conflict, ConnectionFailed, Forbidden, LeaseNotHeld, NotFound
+from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.log.fields import current_fields
 from clientgo.meta import ObjectName
-from clientgo.reconcile.attempts import REPEAT_SECONDS, RESULTS, Attempts
+from clientgo.reconcile.attempts import REPEAT_SECONDS, RESULTS, Attempts, begin_finalizing
+from clientgo.reconcile.workers import TerminalError
 from clientgo.rest import Config, RESTClient
 from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
@@ -90,6 +93,43 @@ def test_repeated_failures_are_logged_once_per_period(caplog: pytest.LogCaptureF
     assert vars(caplog.records[-1])["left_out"] == 2
 
 
+def test_another_failure_of_the_object_is_logged_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    attempts = Attempts("Foo", clock=FakeClock())
+    for text in ("namespace ending", "Secret token not found", "Secret token not found"):
+        fail(attempts, ConnectionFailed(text))
+    assert [str(vars(record)["err"]) for record in caplog.records] == ["namespace ending", "Secret token not found"]
+
+
+def test_failures_that_differ_only_in_numbers_are_equal(caplog: pytest.LogCaptureFixture) -> None:
+    attempts = Attempts("Foo", clock=FakeClock())
+    for port in (50123, 50124, 9):
+        fail(attempts, ConnectionFailed(f"127.0.0.1:{port} refused"))
+    assert [str(vars(record)["err"]) for record in caplog.records] == ["127.0.0.1:50123 refused"]
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ConnectionFailed("no"), "cannot finalize; will retry"),
+        (ValueError("no"), "bug: cannot finalize; will retry"),
+        (TerminalError("no"), "cannot finalize; waiting for a change"),
+    ],
+)
+def test_failed_cleanup_is_logged_as_such(error: Exception, message: str, caplog: pytest.LogCaptureFixture) -> None:
+    begin_finalizing()  # outside an attempt, as in a unit test of a reconciler
+    attempts = Attempts("Foo")
+    with attempts.at(KEY) as attempt:
+        begin_finalizing()
+        if isinstance(error, TerminalError):
+            attempt.failed_terminally(error)
+        else:
+            attempt.failed(error)
+    fail(attempts, ConnectionFailed("no"))
+    cleanup, reconciliation = caplog.records
+    assert message in cleanup.message
+    assert "cannot reconcile; will retry" in reconciliation.message
+
+
 def test_equal_traceback_is_printed_once_for_all_objects(caplog: pytest.LogCaptureFixture) -> None:
     clock = FakeClock()
     attempts = Attempts("Foo", clock=clock)
@@ -123,6 +163,14 @@ def test_reserved_name_in_extra_is_explained(caplog: pytest.LogCaptureFixture, e
     fail(Attempts("Foo"), raised.value)
     (record,) = caplog.records
     assert vars(record)["hint"] == "logging reserves that name in extra: add _ to it, which is not printed"
+
+
+def test_copy_by_dataclasses_of_another_class_is_explained(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(TypeError) as raised:
+        dataclasses.replace(ConfigMap(), data={})  # type checkers accept it
+    fail(Attempts("Foo"), raised.value)
+    (record,) = caplog.records
+    assert vars(record)["hint"] == "clientgo.meta.replace copies objects of all classes"
 
 
 def test_failure_has_its_retry_its_request_and_the_line_of_the_reconciler(caplog: pytest.LogCaptureFixture) -> None:

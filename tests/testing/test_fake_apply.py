@@ -46,6 +46,16 @@ def test_managers_own_what_they_apply(client: ConfigMaps) -> None:
     assert dict(client.update(config(k99="v99"), field_manager="test-manager-1").data) == {"k99": "v99"}
 
 
+def test_repeated_apply_is_a_call_that_leaves_the_object_as_it_is() -> None:
+    fake = FakeClient()
+    fake.apply(config(k="v"))
+    before = fake.list(ConfigMap)
+    fake.clear_actions()
+    fake.apply(config(k="v"))
+    assert [action.verb for action in fake.writes] == ["apply"]
+    assert fake.list(ConfigMap) == before
+
+
 @pytest.mark.behaviour("FX-11")
 @pytest.mark.behaviour("FX-12")
 def test_kinds_the_fake_has_never_heard_of_can_be_applied_and_updated() -> None:

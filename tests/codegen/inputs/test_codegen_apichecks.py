@@ -80,7 +80,7 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
         pytest.param(
             "@dataclass\nclass B:\n    names: list[str] = []\n",
             "kinds.py:5: importing kinds failed: mutable default <class 'list'> for field names is not allowed: use"
-            " default_factory here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP)",
+            " default_factory here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP, from clientgo.meta)",
             id="mutable default",
         ),
         pytest.param('@api_type(group="g.io", version="v1")\nclass A:\n    pass\n',

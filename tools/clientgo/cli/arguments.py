@@ -109,7 +109,8 @@ def parser() -> Parser:
     commands = root.add_subparsers(metavar="COMMAND", required=True)
     _init(_command(commands, "init", "create a project in the current folder, which must be empty"))
     _layout(_command(commands, "edit", "change the settings of the project"))
-    _origin(_command(commands, "upgrade", "merge the scaffold of the installed version into the project"))
+    upgrade = _command(commands, "upgrade", "merge the scaffold of the installed version into the project")
+    _origin(upgrade, certificates="that of the project")
     create = _command(commands, "create", "scaffold an API or a webhook")
     what_to_create = create.add_subparsers(metavar="api|webhook", required=True)
     _api(_command(what_to_create, "api", "scaffold an API type, its controller, or both"))
@@ -154,13 +155,13 @@ def _init(command: Parser) -> None:
     licence = command.add_mutually_exclusive_group().add_argument
     licence("--license", choices=("apache2", "none"), help="license header of generated files (default: none)")
     licence("--license-file", default="", metavar="FILE", help="file with your own license header")
-    _origin(command)
+    _origin(command, certificates=f"{CERT_MANAGER}, which the cluster must have")
     _layout(command)
 
 
-def _origin(command: Parser) -> None:
+def _origin(command: Parser, *, certificates: str) -> None:
     command.add_argument("--certificates", choices=CERTIFICATES,
-        help=f"origin of the webhooks' certificate (default: {CERT_MANAGER}, which the cluster must have)")  # fmt: skip
+        help=f"origin of the webhooks' certificate (default: {certificates})")  # fmt: skip
     add = command.add_mutually_exclusive_group().add_argument
     add("--clientgo-from", type=Path, metavar="PATH",
         help="install clientgo in the project, its CI and image from this wheel or checkout")  # fmt: skip

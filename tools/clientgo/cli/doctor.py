@@ -26,7 +26,7 @@ from clientgo.cli.creating import say
 from clientgo.cli.names import CERT_MANAGER, SELF_SIGNED
 from clientgo.cli.project import FILE, Project
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
-from clientgo.dynamic.client import dynamic_client
+from clientgo.dynamic.client import dynamic_client, metadata_client
 from clientgo.envtest.crds import CRDS, Object, read_crds, read_documents
 from clientgo.errors import ClientGoError, ConfigError, Forbidden, NotFound, Unauthorized
 from clientgo.kubernetes.clientset import Clientset
@@ -41,6 +41,8 @@ from clientgo.log.config import has_colors
 from clientgo.log.facts import paint
 from clientgo.meta.conditions import conditions_of
 from clientgo.meta.jsonvalues import same
+from clientgo.meta.names import object_name
+from clientgo.meta.objects import GroupVersionResource
 from clientgo.meta.schema.since import lacking
 from clientgo.pki import expiry
 from clientgo.program.commandline import FlagParser
@@ -243,7 +245,9 @@ def check_crds(
             for condition in conditions_of(installed)
             if condition.get("type") in _ACCEPTED and condition.get("status") != "True"
         ]
-        if differing_path:
+        if "deletionTimestamp" in installed["metadata"]:
+            yield Diagnosis(PROBLEM, "CRD", f"{name} is being deleted; {_holders(requester, installed)}")
+        elif differing_path:
             yield Diagnosis(PROBLEM, "CRD", f"{name} differs from config/crd in spec{differing_path}: run make install")
         elif refused:
             yield Diagnosis(PROBLEM, "CRD", f"{name} is not served: {'; '.join(refused)}")
@@ -251,6 +255,23 @@ def check_crds(
             good += 1
     if good:
         yield Diagnosis(OK, "CRDs", f"{good} installed, equal to config/crd")
+
+
+def _holders(requester: Requester, crd: Object) -> str:
+    """Return what a CRD that is being deleted waits for: the finalizers of its objects."""
+    spec = crd["spec"]
+    version = next(version["name"] for version in spec["versions"] if version["served"])
+    resource = GroupVersionResource(spec["group"], version, spec["names"]["plural"])
+    try:
+        objects = metadata_client(resource, namespaced=spec["scope"] == "Namespaced")(requester).list().items
+    except ClientGoError as error:
+        return f"its objects cannot be listed: {error}"
+    finalizers = sorted({finalizer for obj in objects for finalizer in obj.metadata.finalizers})
+    if not finalizers:
+        return "wait until its objects are deleted"
+    example = next(object_name(obj) for obj in objects if obj.metadata.finalizers)
+    fix = "start their controller, which removes them, then run make install"
+    return f"it waits for objects with finalizers ({', '.join(finalizers)}), such as {example}: {fix}"
 
 
 def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,9 @@ def upgrade(options: argparse.Namespace, root: Path) -> int:
     # Nothing is written before every file is merged.
     merged = {path: _merged(writer.place(path), writer.written.get(path), text, labels) for path, text in new.items()}
     for path in sorted(writer.written.keys() - new.keys()):
-        writer.note("kept", f"{path} (no longer scaffolded)")
+        # Forgotten: if the file is deleted now and scaffolded again later, it is created.
+        del writer.written[path]
+        writer.note("kept", f"{path} (no longer scaffolded; delete it unless you use it)")
     for path, result in merged.items():
         writer.replace(path, result.content, written=new[path])
         if result.done != "kept":

@@ -125,7 +125,7 @@ class FakeControls:
 
     @property
     def writes(self) -> list[Action]:
-        """Every call so far that changes something: without gets, lists and watches."""
+        """Every call so far that writes, even if it changes nothing, such as a repeated apply."""
         return _Copied(action for action in self.actions if action.is_write)
 
     @property

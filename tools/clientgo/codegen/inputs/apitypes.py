@@ -102,7 +102,7 @@ def _reason(error: BaseException) -> str:
 def _advice(error: BaseException) -> str:
     # The message of dataclasses for `names: list[str] = []`.
     if "mutable default" in str(error):
-        return " here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP)"
+        return " here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP, from clientgo.meta)"
     return ""
 
 
