@@ -278,7 +278,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "a change without the lock": (
         a_handler_that_comes_late,
         "distributor",
-        ("        with self._lock:\n            if change ==", "        if True:\n            if change =="),
+        ("        with self._lock:\n            notification:", "        if True:\n            notification:"),
     ),
     "a listener that is not told": (
         a_handler_that_comes_late,
