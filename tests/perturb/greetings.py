@@ -113,3 +113,11 @@ class MissesDeletions(Reconciler[Greeting], name="misses-deletions"):
     def reconcile(self, greeting: Greeting) -> None:
         config = ConfigMap(metadata=ObjectMeta(name=greeting.metadata.name, namespace="default"))
         self.client.apply(config)
+
+
+class Evicts(Reconciler[Greeting], name="evicts"):
+    """Deletes the user's ConfigMap that a greeting names, as an eviction does: nothing brings it back."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        named = ConfigMap(metadata=ObjectMeta(name=greeting.spec.text, namespace=greeting.metadata.namespace))
+        self.client.delete(named, missing_ok=True)

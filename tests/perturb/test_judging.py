@@ -17,7 +17,7 @@ from clientgo.perturb.elections import Elections
 from clientgo.perturb.programs.gate import Outgoing
 from clientgo.perturb.state import ObjectRef
 from clientgo.typed import DeleteOptions, Preconditions
-from tests.perturb.greetings import Correct, Greeting, greeting
+from tests.perturb.greetings import Correct, Evicts, Greeting, greeting
 
 pytest.importorskip("clientgo_apiserver")
 
@@ -80,14 +80,6 @@ def test_deletion_of_an_object_with_old_labels_is_right() -> None:
 def test_deletion_of_an_object_that_is_as_it_should_be_is_found() -> None:
     results = perturb(Replaces, THREE, only=["crash-stored", "stale"])
     assert {finding.oracle for result in results.failed for finding in result.findings} >= {"deleted"}
-
-
-class Evicts(Reconciler[Greeting], name="evicts"):
-    """Deletes the user's ConfigMap that a greeting names, as an eviction does: nothing brings it back."""
-
-    def reconcile(self, greeting: Greeting) -> None:
-        named = ConfigMap(metadata=ObjectMeta(name=greeting.spec.text, namespace=greeting.metadata.namespace))
-        self.client.delete(named, missing_ok=True)
 
 
 def test_deletion_for_what_was_never_seen_is_not_asked_for() -> None:

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from clientgo.errors import ConfigError
-from clientgo.perturb import PlanSelection, run_scenario
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import ObjectMeta
+from clientgo.perturb import PlanSelection, create, delete, run_scenario
 from clientgo.perturb.files import read_scenario
 from clientgo.perturb.programs.processes import OperatorCommand
+from tests.perturb.greetings import greeting
 from tests.processes import Child
 
 HERE = Path(__file__).parent / "processes"
@@ -45,6 +48,18 @@ def test_correct_operator_survives_one_plan_of_each_kind() -> None:
 
 def test_wrong_state_counts_only_after_the_time_of_a_retry() -> None:
     assert verdicts("retries-late", "error-500:1") == {"error-500:1": ""}
+
+
+def test_deletion_for_what_was_never_seen_is_not_asked_for() -> None:
+    old = ConfigMap(metadata=ObjectMeta(name="old", namespace="default"))
+    scenario = replace(
+        read_scenario(HERE / "scenario.yaml", command("evicts")),
+        steps=[create(old), create(greeting("old")), delete(greeting())],
+    )
+    plan = "unobserved:greetings.greetings.example.com:default/a:1"
+    [result] = run_scenario(scenario, PlanSelection(plans=[plan])).results
+    assert result.passed
+    assert result.run.states[-1].find("configmaps", "old") is not None, "the plan does not show what it should"
 
 
 def test_operator_that_ends_after_an_injected_error_is_started_again() -> None:

@@ -9,10 +9,11 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 from clientgo.manager import Manager, Options, stop_on_signals
 from clientgo.rest import load_config
 from tests.perturb.dumps import Dumps
-from tests.perturb.greetings import Correct, EndsOnError, RetriesLate, StatusFirst
+from tests.perturb.greetings import Correct, EndsOnError, Evicts, RetriesLate, StatusFirst
 
 OPERATORS = {
     "correct": Correct, "status-first": StatusFirst, "dumps": Dumps, "retries-late": RetriesLate, "ends": EndsOnError,
+    "evicts": Evicts,
 }  # fmt: skip
 
 if __name__ == "__main__":

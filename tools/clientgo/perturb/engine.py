@@ -169,10 +169,11 @@ class Engine:
         judged = Judged(run, reference, self.masks, scenario.allow, is_blind, is_prompt, frozenset(scenario.lasting))
         off = {*scenario.off, *(variation.off if variation is not None else ())}
         violations = [*(each for each in violations if each.oracle not in scenario.off), *judge(judged, off)]
-        if plan.kind not in VARIATIONS and self._waiting is None:
+        if plan.kind not in VARIATIONS:
             confirmation = Confirmation(
                 scenario.steps, scenario.settle, lambda steps: self.run(steps=steps),
                 lambda steps: self.run(perturbation_of(plan), steps=steps), self._memos[self._is_hurried],
+                has_waited=self._waiting is not None,
             )  # fmt: skip
             violations = [each for each in violations if confirmation.holds(each, judged)]
         return PlanResult(plan, tuple(violations), run, SYSTEM_CLOCK.now() - began)

@@ -22,7 +22,7 @@ class Confirmation:
     """Runs by which the findings of a plan are confirmed.
 
     `play` runs steps without a perturbation, `repeat` with that of the plan. `memo` has runs that several plans
-    compare with.
+    compare with. A run that `has_waited`, in real time, has had the time for another look of the operator already.
     """
 
     steps: Sequence[ScenarioStep]
@@ -30,6 +30,7 @@ class Confirmation:
     play: Callable[[Sequence[ScenarioStep]], ScenarioRun]
     repeat: Callable[[Sequence[ScenarioStep]], ScenarioRun]
     memo: dict[str, ScenarioRun]
+    has_waited: bool = False
 
     def holds(self, violation: Violation, judged: Judged) -> bool:
         """Return whether a finding is still there in the further runs."""
@@ -40,7 +41,7 @@ class Confirmation:
         is_unseen = judged.is_blind and (
             self._is_as_created(violation, judged) or self._is_as_unseen(violation, judged)
         )
-        return not is_unseen and not self._heals(violation, judged)
+        return not is_unseen and (self.has_waited or not self._heals(violation, judged))
 
     def _heals(self, violation: Violation, judged: Judged) -> bool:
         """Return whether a state is right once an operator that polls, or waits for a time, has looked again."""
