@@ -11,8 +11,7 @@ FieldPath = tuple[str, ...]
 """Keys of an object from its top; `*` stands for any key or item of a list."""
 
 _ABSENT = object()
-MASKED = "(masked)"
-"""Text in place of a value that does not count."""
+_MASKED = "(masked)"
 
 Differs = Callable[[Any, Any], bool]
 """Comparison of an expected and an actual value that is not a dict or a list."""
@@ -25,7 +24,7 @@ class MaskedValue(str):
 
     def __new__(cls, value: Any) -> "MaskedValue":
         """Return the text with a value."""
-        text = super().__new__(cls, MASKED)
+        text = super().__new__(cls, _MASKED)
         text.value = value
         return text
 

@@ -1,7 +1,7 @@
 """Objects that a custom resource depends on, changed, deleted or late, and objects of others under a child's name."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from clientgo.perturb.differences import StateDifference
@@ -20,7 +20,7 @@ from clientgo.perturb.kinds.remains import compare_outside
 from clientgo.perturb.kinds.userobjects import UserObject, custom_objects, merge, user_objects
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import Object, ObjectRef, owner_uids
-from clientgo.perturb.steps import ScenarioStep, ScenarioUser, UserInputs
+from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs
 from clientgo.perturb.values import other_text
 
 LATE, DELETED = "late", "deleted"
@@ -68,8 +68,24 @@ def judge_dependency(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdic
 
 
 def _created_late(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
-    inputs = UserInputs(late=frozenset((user_object.ref,)))
-    steps = [*rehearsal.steps, ScenarioStep(f"create {user_object.ref} late", ScenarioUser.create_late)]
+    late = ScenarioStep(f"create {user_object.ref} late", ScenarioUser.create_late)
+    text = f"with {user_object.ref} created late the state is not as in the scenario"
+    return _replayed([late], rehearsal, text, UserInputs(late=frozenset((user_object.ref,))))
+
+
+def _created_again(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
+    content = user_object.content
+    delete = ScenarioStep(f"delete {user_object.ref}", lambda user: user.delete(content))
+    create = ScenarioStep(f"create {user_object.ref} again", lambda user: user.create(content))
+    text = f"after {user_object.ref} is deleted and created again the state is not as before"
+    return _replayed([delete, create], rehearsal, text)
+
+
+def _replayed(
+    more: Sequence[ScenarioStep], rehearsal: Rehearsal, text: str, inputs: UserInputs = AS_WRITTEN
+) -> Verdict:
+    """Compare the state after further steps, which change nothing in the end, with that of the scenario."""
+    steps = [*rehearsal.steps, *more]
     run = rehearsal.run(steps, inputs)
     if ended_early(run):
         return not_applicable(run)
@@ -78,31 +94,9 @@ def _created_late(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
         expected = rehearsal.run([*rehearsal.steps, rehearsal.patience()])
         return Moment(expected, -1), Moment(rehearsal.run([*steps, rehearsal.patience()], inputs), -1)
 
-    text = f"with {user_object.ref} created late the state is not as in the scenario"
     moments = Moment(rehearsal.reference, -1), Moment(run, -1)
-    violations = [
-        *rehearsal.compare("transition", text, *moments, again, counts=True, dismisses=partial(_is_another, rehearsal))
-    ]
-    return run, [*violations, *compare_outside(text, *moments, again, rehearsal)]
-
-
-def _created_again(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
-    content = user_object.content
-    delete = ScenarioStep(f"delete {user_object.ref}", lambda user: user.delete(content))
-    create = ScenarioStep(f"create {user_object.ref} again", lambda user: user.create(content))
-    run = rehearsal.run([*rehearsal.steps, delete, create])
-    if ended_early(run):
-        return not_applicable(run)
-
-    def again() -> tuple[Moment, Moment]:
-        expected = rehearsal.run([*rehearsal.steps, rehearsal.patience()])
-        return Moment(expected, -1), Moment(rehearsal.run([*rehearsal.steps, delete, create, rehearsal.patience()]), -1)
-
-    text = f"after {user_object.ref} is deleted and created again the state is not as before"
-    moments = Moment(rehearsal.reference, -1), Moment(run, -1)
-    violations = [
-        *rehearsal.compare("transition", text, *moments, again, counts=True, dismisses=partial(_is_another, rehearsal))
-    ]
+    dismisses = partial(_is_another, rehearsal)
+    violations = [*rehearsal.compare("transition", text, *moments, again, counts=True, dismisses=dismisses)]
     return run, [*violations, *compare_outside(text, *moments, again, rehearsal)]
 
 

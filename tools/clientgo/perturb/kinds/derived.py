@@ -60,14 +60,7 @@ def by_workload(state: Mapping[ObjectRef, Object]) -> dict[ObjectRef, Object]:
 
 def scaler_of(state: Mapping[ObjectRef, Object], ref: ObjectRef) -> ObjectRef | None:
     """Return the name of the autoscaler of a workload; None if there is none."""
-    for scaler, obj in state.items():
-        target = value_at(obj, ("spec", "scaleTargetRef")) or {}
-        kind = f"{str(target.get('kind', 'Deployment')).lower()}s"
-        if scaler.resource in _SCALERS and (scaler.namespace, kind, target.get("name")) == (
-            ref.namespace, ref.resource.partition(".")[0], ref.name,
-        ):  # fmt: skip
-            return scaler
-    return None
+    return _scalers(state).get((ref.namespace, ref.resource.partition(".")[0], ref.name))
 
 
 def without_scale(state: Mapping[ObjectRef, Object]) -> dict[ObjectRef, Object]:
@@ -111,7 +104,20 @@ def _ends_with_generation(ref: ObjectRef, state: Mapping[ObjectRef, Object]) -> 
 
 
 def _scaled(state: Mapping[ObjectRef, Object]) -> set[ObjectRef]:
-    return {ref for ref in state if ref.resource.endswith(".apps") and scaler_of(state, ref)}
+    scalers = _scalers(state)
+    workloads = (ref for ref in state if ref.resource.endswith(".apps")) if scalers else ()
+    return {ref for ref in workloads if (ref.namespace, ref.resource.partition(".")[0], ref.name) in scalers}
+
+
+def _scalers(state: Mapping[ObjectRef, Object]) -> dict[tuple[str, str, Any], ObjectRef]:
+    """Return the first autoscaler of each workload, by its namespace, plural and name."""
+    scalers: dict[tuple[str, str, Any], ObjectRef] = {}
+    for scaler, obj in state.items():
+        if scaler.resource in _SCALERS:
+            target = value_at(obj, ("spec", "scaleTargetRef")) or {}
+            kind = f"{str(target.get('kind', 'Deployment')).lower()}s"
+            scalers.setdefault((scaler.namespace, kind, target.get("name")), scaler)
+    return scalers
 
 
 def template_of(ref: ObjectRef, path: FieldPath) -> tuple[ObjectRef, FieldPath]:

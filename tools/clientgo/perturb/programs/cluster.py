@@ -2,7 +2,7 @@
 
 import difflib
 import random
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -31,7 +31,7 @@ def cluster_at_start(time: WorldTime, crds: Iterable[Object], variant: int) -> I
     return server
 
 
-def check_resources(server: InMemoryServer, names: Iterable[str]) -> None:
+def check_resources(server: InMemoryServer, names: Collection[str]) -> None:
     """Check the resources that a scenario names, as `deployments.apps`, if the server has their group.
 
     Definitions of other groups may be created by the operator.
@@ -39,16 +39,19 @@ def check_resources(server: InMemoryServer, names: Iterable[str]) -> None:
     Raises:
         ConfigError: a group has no such resource.
     """
+    if not names:
+        return
+    roots_by_group = {"": ["/api/v1"]}
+    for each in request(server, "GET", "/apis")["groups"]:
+        roots_by_group[each["name"]] = [f"/apis/{version['groupVersion']}" for version in each["versions"]]
     for name in names:
         plural, _, group = name.partition(".")
-        groups = {each["name"]: each["versions"] for each in request(server, "GET", "/apis")["groups"]} if group else {}
-        roots = [f"/apis/{each['groupVersion']}" for each in groups.get(group, ())] if group else ["/api/v1"]
+        roots = roots_by_group.get(group, [])
         served = sorted({each["name"] for root in roots for each in request(server, "GET", root)["resources"]})
         if served and plural not in served:
             near = (difflib.get_close_matches(plural, served, 1) or served)[0]
-            raise ConfigError(
-                f"there is no resource {name!r}: expected one such as {near}{name.removeprefix(plural)!s}"
-            )
+            expected = f"{near}{name.removeprefix(plural)}"
+            raise ConfigError(f"there is no resource {name!r}: expected one such as {expected}")
 
 
 def request(
