@@ -320,6 +320,7 @@ class Distributor(Generic[T]):
             self.versions[namespace] = version
             if old is not None:
                 self._publish(Removed(DeletedFinalStateUnknown(key, old)))
+        self._report()
 
     def reached(self, namespace: str, version: str, *, stored: str | None = None) -> None:
         """Record that all changes of a namespace up to `version` were received; the store may be at `stored`."""
