@@ -9,6 +9,7 @@ from itertools import product
 
 import msgspec
 
+from clientgo_apiserver.api.gotext import quoted_text
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import forbidden, not_found
 from clientgo_apiserver.auth.authorization import (
@@ -137,7 +138,7 @@ def _joined(rules: Iterable[RuleObject]) -> list[RuleObject]:
 
 def _quoted(words: Iterable[str]) -> str:
     """Format strings like Go's %q of a slice."""
-    return f"[{' '.join(_encode(word).decode() for word in words)}]"
+    return f"[{' '.join(map(quoted_text, words))}]"
 
 
 def without_owners(obj: Object) -> Object:

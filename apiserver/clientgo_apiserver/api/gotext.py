@@ -73,10 +73,11 @@ def go_float(value: float) -> str:
 
 def quoted_text(text: str) -> str:
     """Quote a text as `%q` does: characters that are not printed are escaped."""
-    return f'"{"".join(char if char.isprintable() and char not in _ESCAPES else _escaped(char) for char in text)}"'
+    return f'"{"".join(char if char.isprintable() and char not in _ESCAPES else escaped(char) for char in text)}"'
 
 
-def _escaped(char: str) -> str:
+def escaped(char: str) -> str:
+    """Return the escape of a character in double quotes."""
     code = ord(char)
     default = f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
     return _ESCAPES.get(char, default)

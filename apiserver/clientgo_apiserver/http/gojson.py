@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 import yaml
 
+from clientgo_apiserver.api.gotext import escaped
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrtu])*+')
 _TOKEN = re.compile(rf'{_STRING.pattern}"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null')
@@ -186,12 +188,7 @@ def _merged(old: Any, new: Any) -> Any:
 
 def _quote(char: str) -> str:
     """Quote a character as Go does one byte."""
-    if char in _ESCAPES:
-        return f"'{_ESCAPES[char]}'"
-    code = ord(char)
-    if char.isprintable():
-        return f"'{char}'"
-    return f"'\\x{code:02x}'" if code < 0x80 else f"'\\u{code:04x}'"
-
-
-_ESCAPES = {letter: f"\\{name}" for letter, name in zip("'\\\a\b\f\n\r\t\v", "'\\abfnrtv", strict=True)}
+    if char == "'":
+        return r"'\''"
+    is_plain = char.isprintable() and char != "\\"
+    return f"'{char if is_plain else escaped(char)}'"

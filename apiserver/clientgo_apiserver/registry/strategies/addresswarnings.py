@@ -1,19 +1,14 @@
 """Warnings about IP addresses and networks in forms that are valid but not recommended."""
 
 import ipaddress
-import json
 import re
 from collections.abc import Iterator
 
 from clientgo.internal.hosts import parse_ip
+from clientgo_apiserver.api.gotext import quoted_text
 from clientgo_apiserver.releases.release import current
 
 _LEADING_ZEROS = re.compile(r"(^|\.)0+(?=\d)")
-
-
-def quoted(text: str) -> str:
-    """Return a text in double quotes, as Go's %q."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _is_invalid() -> str:
@@ -30,9 +25,11 @@ def ip_warnings(text: str, path: str) -> Iterator[str]:
         return
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     if plain != text or mapped:
-        yield f"{path}: non-standard IP address {quoted(text)} {_is_invalid()}: use {quoted(str(mapped or address))}"
+        standard = quoted_text(str(mapped or address))
+        yield f"{path}: non-standard IP address {quoted_text(text)} {_is_invalid()}: use {standard}"
     elif address.version == 6 and str(address) != text:
-        yield f"{path}: IPv6 address {quoted(text)} should be in RFC 5952 canonical format ({quoted(str(address))})"
+        canonical = quoted_text(str(address))
+        yield f"{path}: IPv6 address {quoted_text(text)} should be in RFC 5952 canonical format ({canonical})"
 
 
 def cidr_warnings(text: str, path: str) -> Iterator[str]:
@@ -49,9 +46,10 @@ def cidr_warnings(text: str, path: str) -> Iterator[str]:
     ambiguous = interface.ip != interface.network.network_address
     if ambiguous:
         single = f"{interface.ip}/{interface.max_prefixlen}"
-        choices = f"(should be {quoted(network)} or {quoted(single)}?)"
-        yield f"{path}: CIDR value {quoted(text)} is ambiguous in this context {choices}"
+        choices = f"(should be {quoted_text(network)} or {quoted_text(single)}?)"
+        yield f"{path}: CIDR value {quoted_text(text)} is ambiguous in this context {choices}"
     if nonstandard:
-        yield f"{path}: non-standard CIDR value {quoted(text)} {_is_invalid()}: use {quoted(network)}"
+        yield f"{path}: non-standard CIDR value {quoted_text(text)} {_is_invalid()}: use {quoted_text(network)}"
     if not ambiguous and not nonstandard and interface.version == 6 and network != text:
-        yield f"{path}: IPv6 CIDR value {quoted(text)} should be in RFC 5952 canonical format ({quoted(network)})"
+        canonical = quoted_text(network)
+        yield f"{path}: IPv6 CIDR value {quoted_text(text)} should be in RFC 5952 canonical format ({canonical})"

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity
+from clientgo_apiserver.api.gotext import quoted_text
 from clientgo_apiserver.api.names import label_value_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.registry.strategies.addresswarnings import ip_warnings, quoted
+from clientgo_apiserver.registry.strategies.addresswarnings import ip_warnings
 
 DEPRECATED_NODE_LABELS = {
     "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
@@ -83,7 +84,7 @@ def fraction_warnings(quantities: Object | None, path: str, resources: tuple[str
     for resource in resources:
         quantity = (quantities or {}).get(resource)
         if quantity is not None and -ParsedQuantity(quantity).value * 1000 // 1 % 1000:
-            yield f"{path}[{resource}]: fractional byte value {quoted(quantity)} is invalid, must be an integer"
+            yield f"{path}[{resource}]: fractional byte value {quoted_text(quantity)} is invalid, must be an integer"
 
 
 def claim_warnings(spec: Object, path: str) -> Iterator[str]:
@@ -140,7 +141,7 @@ def _volume_warnings(spec: Object, path_of_spec: str) -> Iterator[str]:
 
 def _path_warnings(volume: Object) -> Iterator[str]:
     """Yield the warnings about files of a volume that lie in the way of each other."""
-    name = quoted(volume.get("name") or "")
+    name = quoted_text(volume.get("name") or "")
     for kind, description in _files_from(volume):
         files = [(item.get("path") or "", "") for item in (volume.get(kind) or {}).get("items") or ()]
         yield from (f"volume {name} ({description}): overlapping paths: {text}" for text in _overlaps(files))
@@ -156,7 +157,7 @@ def _files_from(source: Object) -> Iterator[tuple[str, str]]:
     """Yield the parts of a source with files that its items name, with their descriptions."""
     for kind in ("configMap", "secret", "downwardAPI"):
         if part := source.get(kind):
-            named = "" if kind == "downwardAPI" else f" {quoted(part.get('name') or part.get('secretName') or '')}"
+            named = "" if kind == "downwardAPI" else f" {quoted_text(part.get('name') or part.get('secretName') or '')}"
             yield kind, f"{kind[0].upper()}{kind[1:]}{named}"
 
 
@@ -168,7 +169,7 @@ def _projected_files(source: Object) -> Iterator[tuple[str, str]]:
         yield source["serviceAccountToken"].get("path") or "", " (ServiceAccountToken)"
     if bundle := source.get("clusterTrustBundle"):
         named = bundle.get("name") or bundle.get("signerName") or ""
-        yield bundle.get("path") or "", f" (ClusterTrustBundle {quoted(named)})"
+        yield bundle.get("path") or "", f" (ClusterTrustBundle {quoted_text(named)})"
     certificate = source.get("podCertificate") or {}
     for field, words in _CERTIFICATE_FILES.items():
         if certificate.get(field):
@@ -182,11 +183,17 @@ _CERTIFICATE_FILES = {
 
 def _overlaps(files: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield each pair of files of which one has the path of the other, or of a folder of it."""
-    named = [(path.rstrip("/"), owner) for path, owner in files if path.rstrip("/")]
-    for index, (path, owner) in enumerate(named):
-        for earlier, other in named[:index]:
-            if f"{path}/".startswith(f"{earlier}/") or f"{earlier}/".startswith(f"{path}/"):
-                yield f"{quoted(path)}{owner} with {quoted(earlier)}{other}"
+    named = [(f"{path.rstrip('/')}/", owner) for path, owner in files if path.rstrip("/")]
+    pairs: list[tuple[int, int]] = []
+    above: list[int] = []  # files at the path of the present one, or at that of a folder of it, which sort before it
+    for index in sorted(range(len(named)), key=lambda index: named[index][0]):
+        while above and not named[index][0].startswith(named[above[-1]][0]):
+            above.pop()
+        pairs += ((max(index, other), min(index, other)) for other in above)
+        above.append(index)
+    for index, earlier in sorted(pairs):
+        (path, owner), (other, of_other) = named[index], named[earlier]
+        yield f"{quoted_text(path[:-1])}{owner} with {quoted_text(other[:-1])}{of_other}"
 
 
 def _duplicates(spec: Object, path: str, field: str, key: str) -> Iterator[str]:
@@ -194,7 +201,7 @@ def _duplicates(spec: Object, path: str, field: str, key: str) -> Iterator[str]:
     for index, item in enumerate(spec.get(field) or ()):
         value = item.get(key) or ""
         if value in seen:
-            yield f"{path}.{field}[{index}].{key}: duplicate {key} {quoted(value)}"
+            yield f"{path}.{field}[{index}].{key}: duplicate {key} {quoted_text(value)}"
         seen.add(value)
 
 
@@ -244,7 +251,7 @@ def _container_warnings(container: Object, path: str) -> Iterator[str]:
         name, value = variable.get("name") or "", variable.get("value") or ""
         reference = f"$({name})"
         if name in seen and ("valueFrom" in variable or value == reference or reference not in value):
-            hidden = f"hides previous definition of {quoted(name)}, which may be dropped when using apply"
+            hidden = f"hides previous definition of {quoted_text(name)}, which may be dropped when using apply"
             yield f"{path}.env[{index}]: {hidden}"
         seen.add(name)
 

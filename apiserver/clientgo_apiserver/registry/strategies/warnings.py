@@ -8,10 +8,11 @@ from contextlib import suppress
 from functools import partial
 
 from clientgo.meta.quantities import ParsedQuantity
+from clientgo_apiserver.api.gotext import quoted_text
 from clientgo_apiserver.api.names import label_errors
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.gotypes.metadata import STANDARD_FINALIZERS
-from clientgo_apiserver.registry.strategies.addresswarnings import cidr_warnings, ip_warnings, quoted
+from clientgo_apiserver.registry.strategies.addresswarnings import cidr_warnings, ip_warnings
 from clientgo_apiserver.registry.strategies.podwarnings import (
     DEPRECATED_NODE_LABELS,
     DEPRECATED_VOLUMES,
@@ -240,7 +241,7 @@ def _runtime_class(new: Object, _: Object | None) -> Iterator[str]:
 def _ingress(new: Object, old: Object | None) -> Iterator[str]:
     annotations, spec = new["metadata"].get("annotations") or {}, new.get("spec") or {}
     if old is None and _INGRESS_CLASS in annotations and spec.get("ingressClassName") is None:
-        yield f"annotation {quoted(_INGRESS_CLASS)} is deprecated, please use 'spec.ingressClassName' instead"
+        yield f"annotation {quoted_text(_INGRESS_CLASS)} is deprecated, please use 'spec.ingressClassName' instead"
 
 
 def _network_policy(new: Object, _: Object | None) -> Iterator[str]:
