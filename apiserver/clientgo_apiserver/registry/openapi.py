@@ -5,9 +5,10 @@ the index has a hash of each document, so that clients may cache a document for 
 """
 
 import hashlib
+from dataclasses import dataclass
 from importlib.metadata import version as version_of
 from importlib.resources import files
-from typing import Any
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -87,61 +88,77 @@ def _builtin_document(path: str) -> bytes:
     )
 
 
+@dataclass(frozen=True)
+class _Published:
+    """What the index names: the hash of each document, and the custom resources of each group version."""
+
+    version: int
+    hashes: dict[str, str]
+    custom: dict[str, list[Resource]]
+
+    @classmethod
+    def by(cls, registry: Registry) -> Self:
+        """Read a registry."""
+        custom: dict[str, list[Resource]] = {}
+        for item in registry.resources():
+            if item.custom:
+                custom.setdefault(path_of(item.group, item.version), []).append(item)
+        digests = {path: hashlib.sha512(_encode(items)).hexdigest().upper() for path, items in custom.items()}
+        return cls(registry.version, digests | builtin_hashes(), custom)
+
+
 class OpenAPI:
     """OpenAPI documents of a registry, cached until it changes.
 
-    `index` and `hash_of` belong to the server's event loop; `document` may run in another thread, because the first
-    document takes tenths of a second.
+    `index` and `hash_of` belong to the server's event loop; `document` and `v2_document` may run in another thread,
+    because the first document takes tenths of a second: they serve what was published last.
     """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._documents: dict[str, tuple[str, bytes]] = {}
-        self._index: tuple[int, Json] = (-1, {})
-        self._v2: tuple[int, bytes, bytes] = (-1, b"", b"")
+        self._published = _Published(-1, {}, {})
+        self._v2: tuple[_Published | None, bytes, bytes] = (None, b"", b"")
 
     def index(self) -> Json:
         """Return the document of `/openapi/v3`: the path of each document, and its URL with a hash."""
-        if self._index[0] != self._registry.version:
-            groups = {(item.group, item.version) for item in self._registry.resources() if item.custom}
-            hashes = {**builtin_hashes(), **{path_of(*version): self.hash_of(path_of(*version)) for version in groups}}
-            urls = {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={hashes[path]}"} for path in sorted(hashes)}
-            self._index = (self._registry.version, {"paths": urls})
-        return self._index[1]
+        hashes = self._publish().hashes
+        urls = {path: f"/openapi/v3/{path}?hash={hashes[path]}" for path in sorted(hashes)}
+        return {"paths": {path: {"serverRelativeURL": url} for path, url in urls.items()}}
 
     def hash_of(self, path: str) -> str:
         """Return the hash of a document in the index; empty if it is not served."""
-        digest = builtin_hashes().get(path)
-        if digest is None:
-            resources = self._resources(path)
-            digest = hashlib.sha512(_encode(resources)).hexdigest().upper() if resources else ""
-        return digest
+        return self._publish().hashes.get(path, "")
 
     def document(self, path: str) -> bytes | None:
-        """Return the document at a path of the index as JSON; None if it is not served."""
-        if path in builtin_hashes():
-            return _builtin_document(path)
-        digest = self.hash_of(path)
-        if not digest:
-            return None
-        cached = self._documents.get(path)
-        if cached is None or cached[0] != digest:
-            cached = self._documents[path] = (digest, msgspec.json.encode(make_document(self._resources(path))))
-        return cached[1]
+        """Return the document at a path of the last index as JSON; None if it is not served."""
+        return self._document(self._published, path)
 
     def v2_document(self, *, protobuf: bool) -> bytes:
         """Return the document of `/openapi/v2` for the kinds of the last index."""
-        index, paths = self._index
-        if self._v2[0] != index:
-            documents = [text for path in paths["paths"] if (text := self.document(path)) is not None]
+        published = self._published
+        if self._v2[0] is not published:
+            documents = [text for path in sorted(published.hashes) if (text := self._document(published, path))]
             document = v2_document(documents)
-            self._v2 = (index, msgspec.json.encode(document), to_protobuf(document))
+            self._v2 = (published, msgspec.json.encode(document), to_protobuf(document))
         _, text, packed = self._v2
         return packed if protobuf else text
 
-    def _resources(self, path: str) -> list[Resource]:
-        custom = (item for item in self._registry.resources() if item.custom)
-        return [item for item in custom if path_of(item.group, item.version) == path]
+    def _publish(self) -> _Published:
+        if self._published.version != self._registry.version:
+            self._published = _Published.by(self._registry)
+        return self._published
+
+    def _document(self, published: _Published, path: str) -> bytes | None:
+        if path in builtin_hashes():
+            return _builtin_document(path)
+        digest = published.hashes.get(path)
+        if digest is None:
+            return None
+        cached = self._documents.get(path)
+        if cached is None or cached[0] != digest:
+            cached = self._documents[path] = (digest, msgspec.json.encode(make_document(published.custom[path])))
+        return cached[1]
 
 
 _KEPT: WeakKeyDictionary[Registry, OpenAPI] = WeakKeyDictionary()

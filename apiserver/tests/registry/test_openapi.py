@@ -38,6 +38,7 @@ def openapi(registry: Registry) -> OpenAPI:
 
 
 def loaded(openapi: OpenAPI, group: str, version: str = "v1") -> dict[str, Any]:
+    openapi.index()
     text = openapi.document(path_of(group, version))
     assert text is not None
     document: dict[str, Any] = json.loads(text)
