@@ -131,7 +131,8 @@ class Store:
     def names(self, key: Key, namespace: str = "") -> Names:
         """Return the names of the objects of one namespace (all if empty), in order; no object is read."""
         names = self._read(key).names
-        return [names[position] for position in Range(namespace).of(names)]
+        inside = Range(namespace).of(names)
+        return names[inside.start : inside.stop]
 
     def count(self, key: Key) -> int:
         """Return the number of objects of this key."""

@@ -173,8 +173,7 @@ class Window:
 
     def __iter__(self) -> Iterator[Entry]:
         if not self._changed:
-            inside = self._places
-            return map(self._entries.__getitem__, self._names[inside.start : inside.stop])
+            return map(self._entries.__getitem__, map(self._names.__getitem__, self._places))
         return self._at_revision()
 
     def _at_revision(self) -> Iterator[Entry]:

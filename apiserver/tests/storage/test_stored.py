@@ -1,6 +1,8 @@
 """Pages of lists: one snapshot to the end, at the cost of the entries shown."""
 
 from collections.abc import Iterator
+from itertools import islice
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,6 +56,17 @@ class Counted(dict[Name, Entry]):
         raise AssertionError("every entry was looked at")
 
 
+class CountedNames(list[Name]):
+    """Names that count those that are read."""
+
+    read = 0
+
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        self.read += len(found) if isinstance(at, slice) else 1
+        return found
+
+
 def test_page_looks_up_what_it_shows_and_no_more_of_many() -> None:
     names = [("ns", f"{number:05}") for number in range(10_000)]
     entries = Counted((name, Entry(thing(name[1]), 1)) for name in names)
@@ -62,3 +75,12 @@ def test_page_looks_up_what_it_shows_and_no_more_of_many() -> None:
     used = iter(page)
     assert [name_of(next(used))[1] for _ in range(3)] == ["00500", "00500a", "00502"]
     assert (len(page), entries.looked_up) == (9_500, 2)
+
+
+def test_page_of_the_present_reads_the_names_it_shows_and_no_more_of_many() -> None:
+    names = CountedNames(("ns", f"{number:05}") for number in range(10_000))
+    entries = Counted((name, Entry(thing(name[1]), 1)) for name in [*names])
+    page = Window(entries, names, Range("ns", ("ns", "00499")))
+    shown = [name_of(entry)[1] for entry in islice(page, 3)]
+    assert (shown, len(page), entries.looked_up) == (["00500", "00501", "00502"], 9_500, 3)
+    assert names.read < 100
