@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from types import CodeType, FrameType
 
 
 def calls_of(run: Callable[[], object]) -> int:
@@ -18,3 +19,22 @@ def calls_of(run: Callable[[], object]) -> int:
     finally:
         sys.setprofile(None)
     return calls
+
+
+def longest_call_of(code: CodeType, run: Callable[[], object]) -> int:
+    """Return the number of Python functions that the longest call of `function` calls, which does not call itself."""
+    calls = began = longest = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal calls, began, longest
+        calls += event == "call"
+        if frame.f_code is code:
+            began = calls if event == "call" else began
+            longest = max(longest, calls - began)
+
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return longest

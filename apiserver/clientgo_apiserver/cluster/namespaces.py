@@ -5,8 +5,10 @@ nothing does, it loses the finalizer `kubernetes`, and goes if no others are lef
 """
 
 from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 
 from clientgo_apiserver.admission.namespaces import FINALIZER
 from clientgo_apiserver.api.resources import Object
@@ -20,7 +22,6 @@ _CONFIG_MAPS: Key = ("", "configmaps")
 _ROOT_CA = "kube-root-ca.crt"
 _CONTENTS = {ACCOUNTS: "default", _CONFIG_MAPS: _ROOT_CA}
 _BATCH = 20  # objects deleted in one turn of the event loop, so that requests are not delayed
-_FINALIZERS = b'"finalizers":'  # in the JSON of an object that may have some; most have none, and are not read
 _STATUS_SECONDS = 1.0  # between two writes of the conditions, however many objects go meanwhile
 
 _DONE = {
@@ -39,24 +40,32 @@ _DONE = {
 """Reason and message of the conditions whose status is False."""
 
 
+_Target = tuple[Key, Name]
+
+
 @dataclass(slots=True)
 class _Termination:
-    """Progress of one namespace: the objects to delete, and what remains by kind and by finalizer."""
+    """Progress of one namespace: the objects to delete, and those that remain though deleted, with their finalizers."""
 
-    due: deque[tuple[Key, Name]] = field(default_factory=deque)
-    remaining: Counter[Key] = field(default_factory=Counter)
+    objects: Iterator[_Target]
+    due: deque[_Target] = field(default_factory=deque)
+    remaining: dict[_Target, list[str]] = field(default_factory=dict)
+    kinds: Counter[Key] = field(default_factory=Counter)
     finalizers: Counter[str] = field(default_factory=Counter)
     pods_only: bool = True
     written_at: float = -_STATUS_SECONDS
     is_waiting: bool = False  # for the time of the next write
 
-    def count(self, key: Key, obj: Object | None, number: int) -> None:
-        """Count an object, or with -1 no longer."""
-        if obj is None:
-            return
-        self.remaining[key] += number
-        for name in obj["metadata"].get("finalizers") or ():
-            self.finalizers[name] += number
+    def count(self, target: _Target, obj: Object | None) -> None:
+        """Count what remains of a deleted object: its present state, or None once it is gone."""
+        counted = self.remaining.pop(target, None)
+        if counted is not None:
+            self.kinds[target[0]] -= 1
+            self.finalizers.subtract(counted)
+        if obj is not None:
+            remaining = self.remaining[target] = obj["metadata"].get("finalizers") or []
+            self.kinds[target[0]] += 1
+            self.finalizers.update(remaining)
 
 
 class NamespaceController(InternalController):
@@ -79,13 +88,14 @@ class NamespaceController(InternalController):
             elif is_deleting(new):
                 self._schedule(new["metadata"]["name"])
         elif self._terminations:
-            namespace = (new or old or {})["metadata"].get("namespace", "")
+            target = key, name_of(new or old or {})
+            namespace = target[1][0]
             termination = self._terminations.get(namespace)
             if termination is not None:
-                termination.count(key, old, -1)
-                termination.count(key, new, 1)
-                if old is None and new is not None:
-                    termination.due.append((key, name_of(new)))
+                if target in termination.remaining:
+                    termination.count(target, new)
+                elif old is None:
+                    termination.due.append(target)
                 self._schedule(namespace)
 
     def _sync(self, *names: str) -> None:
@@ -96,35 +106,28 @@ class NamespaceController(InternalController):
             return
         termination = self._terminations.get(name)
         if termination is None:
-            termination = self._terminations[name] = self._begin(name)
-        for _ in range(min(_BATCH, len(termination.due))):
-            self._delete(*termination.due[0])
-            termination.due.popleft()  # only now: a write that fails is tried again
-        if not termination.due and termination.pods_only and not termination.remaining[PODS]:
-            termination.pods_only = False
-            termination.due.extend(self._objects(name))
-        if termination.due:
+            termination = self._terminations[name] = _Termination(self._objects(name, (PODS,)))
+        due = termination.due
+        for _ in range(min(_BATCH, len(due))):
+            key, target = due[0]
+            self._delete(key, target)
+            due.popleft()  # only now: a write that fails is tried again
+            termination.count((key, target), self._store.get(key, *target))
+        if not due:
+            due.extend(islice(termination.objects, _BATCH))
+        if not due and termination.pods_only and not termination.kinds[PODS]:
+            termination.pods_only, termination.objects = False, self._objects(name, self._store.stored_keys())
+            due.extend(islice(termination.objects, _BATCH))
+        if due:
             self._schedule(name)
-        elif +termination.remaining:
+        elif termination.remaining:
             self._show_remaining(namespace, termination)
         else:
             self._finalize(namespace)
 
-    def _begin(self, name: str) -> _Termination:
-        termination = _Termination()
-        for key, target in self._objects(name):
-            entry = self._store.entry(key, *target)
-            if entry is not None and _FINALIZERS in entry.raw:
-                termination.count(key, entry.object, 1)
-            else:
-                termination.remaining[key] += 1
-            if key == PODS:
-                termination.due.append((key, target))
-        return termination
-
-    def _objects(self, namespace: str) -> list[tuple[Key, Name]]:
-        keys = self._store.stored_keys()
-        return [(key, name) for key in keys if key != NAMESPACES for name in self._store.names(key, namespace)]
+    def _objects(self, namespace: str, keys: Iterable[Key]) -> Iterator[_Target]:
+        """Yield the names of the objects of these kinds, those of a kind when it is reached."""
+        return ((key, name) for key in keys if key != NAMESPACES for name in self._store.names(key, namespace))
 
     def _delete(self, key: Key, name: Name) -> None:
         obj = self._store.get(key, *name)
@@ -146,7 +149,8 @@ class NamespaceController(InternalController):
                 self._later(_STATUS_SECONDS, self._schedule, namespace["metadata"]["name"])
             return
         termination.is_waiting = False
-        changed = self._with_conditions(namespace, termination)
+        # kube-controller-manager reports what remains once the pods are gone, which go first.
+        changed = self._with_conditions(namespace, None if termination.pods_only else termination)
         if changed != namespace:
             termination.written_at = now
             self._store.put(NAMESPACES, changed)
@@ -160,21 +164,17 @@ class NamespaceController(InternalController):
             return
         fields = {member: value for member, value in spec.items() if member != "finalizers"}
         changed = {**namespace, "spec": {**fields, **({"finalizers": remaining} if remaining else {})}}
-        changed = self._with_conditions(changed, _Termination())
+        changed = self._with_conditions(changed, None)
         if changed != namespace:
             self._store.put(NAMESPACES, changed)
 
-    def _with_conditions(self, namespace: Object, termination: _Termination) -> Object:
-        if termination.pods_only:  # kube-controller-manager reports what remains once the pods are gone, which go first
-            termination = _Termination()
-        kinds = [
-            f"{plural}.{group} has {count} resource instances"
-            for (group, plural), count in termination.remaining.items()
-            if count > 0
-        ]
-        finalizers = [
-            f"{name} in {count} resource instances" for name, count in termination.finalizers.items() if count > 0
-        ]
+    def _with_conditions(self, namespace: Object, termination: _Termination | None) -> Object:
+        kinds, finalizers = [], []
+        if termination is not None:
+            counts = termination.kinds.items()
+            kinds = [f"{plural}.{group} has {count} resource instances" for (group, plural), count in counts if count]
+            held = termination.finalizers.items()
+            finalizers = [f"{name} in {count} resource instances" for name, count in held if count]
         reasons = {}
         if kinds:
             text = f"Some resources are remaining: {', '.join(sorted(kinds))}"

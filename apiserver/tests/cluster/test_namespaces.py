@@ -2,9 +2,12 @@
 
 from typing import Any
 
-from apiserver.tests.costs import calls_of
+import pytest
+
+from apiserver.tests.costs import calls_of, longest_call_of
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.cluster.internal import Internal
+from clientgo_apiserver.cluster.namespaces import NamespaceController
 from clientgo_apiserver.server import build
 from clientgo_apiserver.serving.scheduling import ManualScheduler
 from clientgo_apiserver.state import ServerOptions
@@ -158,3 +161,15 @@ def test_deletion_of_a_namespace_whose_objects_are_released_one_by_one_is_linear
 
     delete(10)
     assert delete(400) < 4.2 * delete(100)
+
+
+@pytest.mark.parametrize("meta", [{}, HOLD], ids=["free", "held"])
+def test_steps_of_a_deletion_are_as_long_in_a_full_namespace(meta: Object) -> None:
+    def longest(count: int) -> int:
+        server = Server()
+        for number in range(count):
+            server.make(f"m{number}", **meta)
+        return longest_call_of(NamespaceController._sync.__code__, server.delete)
+
+    longest(10)
+    assert longest(800) < 1.5 * longest(100)
