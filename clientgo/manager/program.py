@@ -119,10 +119,10 @@ def named_options(options: ClusterOptions | None, name: str, default: str) -> Cl
     """
     if isinstance(options, Options):
         raise ConfigError("invalid options: expected ClusterOptions(...), as the other options of a manager are flags")
-    given = options if options is not None else ClusterOptions()
-    if name and given.name not in ("", name):
-        raise ConfigError(f"the program has two names, {name!r} and that of its options, {given.name!r}: give one")
-    return replace(given, name=name or given.name or default)
+    cluster = options if options is not None else ClusterOptions()
+    if name and cluster.name not in ("", name):
+        raise ConfigError(f"the program has two names, {name!r} and that of its options, {cluster.name!r}: give one")
+    return replace(cluster, name=name or cluster.name or default)
 
 
 def run_manager(

@@ -80,8 +80,8 @@ def created(client: Client, request: pytest.FixtureRequest) -> Iterator[list[Api
 
 def is_finalized(client: Client, obj: ApiObject) -> bool:
     """Report whether an object is gone, or nothing but the server holds it."""
-    found = client.find(type(obj), object_name(obj))
-    return found is None or not found.metadata.finalizers
+    stored = client.find(type(obj), object_name(obj))
+    return stored is None or not stored.metadata.finalizers
 
 
 @pytest.fixture

@@ -211,7 +211,7 @@ def reordered(text: str, insertions: Iterable[Part], like: str) -> str:
         blocks = [_indented(lines[end], part.text) for part in parts_of[marker]]
         start = end - sum(map(len, blocks))
         if lines[start:end] == list(chain.from_iterable(blocks)):  # no block has markers of its own
-            blocks.sort(key=lambda block: len(earlier) if (place := _index(earlier, block)) is None else place)
+            blocks.sort(key=lambda block: len(earlier) if (index := _index(earlier, block)) is None else index)
             lines[start:end] = chain.from_iterable(blocks)
     return _joined(lines)
 

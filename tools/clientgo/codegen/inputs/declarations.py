@@ -135,16 +135,16 @@ def _origin(name: str, problems: Problems) -> Path | None:
 
 def _parsed(name: Path, path: Path, problems: Problems) -> SourceModule | None:
     """Parse a module; return None and report an error if that fails."""
-    place = shown(str(path))
+    file = shown(str(path))
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except SyntaxError as error:
-        problems.at_module(place, error.lineno or 0, f"syntax error: {error.msg}")
+        problems.at_module(file, error.lineno or 0, f"syntax error: {error.msg}")
         return None
     except (OSError, UnicodeDecodeError) as error:
-        problems.at_module(place, 0, f"cannot read the module: {reason_of(error)}")
+        problems.at_module(file, 0, f"cannot read the module: {reason_of(error)}")
         return None
-    return SourceModule(name.as_posix(), place, tree)
+    return SourceModule(name.as_posix(), file, tree)
 
 
 def _calls(source: SourceModule) -> list[ast.Call]:
