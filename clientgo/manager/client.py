@@ -48,9 +48,10 @@ List = list  # the class below has a method named list
 class Client:
     """Reads from `cache` and writes through `writer` as `field_manager`. Thread-safe.
 
-    `field_validation` tells the server how to treat unknown fields; None leaves that to the server. Objects of a class
-    of `Unstructured` are read from the server unless `cache_unstructured`, because a program that learns of a kind at
-    run time rarely means to cache all of it.
+    `api_reader` has `get`, `find` and `list` as well, which read from the server. `field_validation` tells the server
+    how to treat unknown fields; None leaves that to the server. Objects of a class of `Unstructured` are read from the
+    server unless `cache_unstructured`, because a program that learns of a kind at run time rarely means to cache all of
+    it.
     """
 
     def __init__(

@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing
 
 from clientgo.cache.metrics import InformerName
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import ConfigError
 from clientgo.log import get_logger
 from clientgo.manager.cache import Cache
 from clientgo.manager.client import Client
@@ -49,6 +50,8 @@ class Cluster:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         """Once `ending` is set, requests end; those of the caches go on until they are stopped themselves."""
+        if not options.name:
+            raise ConfigError("the name of the cluster options must not be empty: writes, events and metrics use it")
         self.options = options
         self.name = f"caches-{options.name}"
         self.ready = threading.Event()

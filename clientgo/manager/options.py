@@ -130,20 +130,16 @@ class CacheOptions:
 class ClusterOptions:
     """Options of one cluster.
 
-    `name` identifies the program there: as a field manager, in events, in the metrics of its informers. Objects of a
-    class of `Unstructured` are cached only with `cache_unstructured`. `field_validation` tells the server how to treat
-    unknown fields in writes; None leaves that to the server.
+    `name` identifies the program there: as a field manager, in events, in the metrics of its informers; `run` has a
+    default for it. Objects of a class of `Unstructured` are cached only with `cache_unstructured`. `field_validation`
+    tells the server how to treat unknown fields in writes; None leaves that to the server.
     """
 
-    name: str
+    name: str = ""
     scheme: Scheme = field(default_factory=Scheme)
     cache: CacheOptions = field(default_factory=CacheOptions)
     cache_unstructured: bool = False
     field_validation: FieldValidation | None = None
-
-    def __post_init__(self) -> None:
-        if not self.name:
-            raise ConfigError("the name of the cluster options must not be empty: writes, events and metrics use it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +165,6 @@ class Options(ClusterOptions):
     graceful_shutdown_timeout: float = 30.0
 
     def __post_init__(self) -> None:
-        super(Options, self).__post_init__()  # the plain form needs a class that slots=True has replaced
         # Here, because controllers check only their own number.
         check_least("workers", self.workers, 1)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
 from clientgo.coordination import leader_election_options
+from clientgo.errors import ConfigError
 from clientgo.manager.controllers import check_signature
 from clientgo.manager.manager import Manager
 from clientgo.manager.options import ClusterOptions, Options
@@ -96,11 +97,11 @@ def run(
 
     A setup is a class, or a function of the manager and the flags, which adds further parts: `add(manager, flags)`.
     `name` identifies the program in the cluster, as field manager and as name of its Lease, and must not change between
-    releases; the default is the name of the script. `options` are those of the cluster. `flags` have the defaults of
-    the flags, and may be of a subclass with further flags; `hint` tells how to get a cluster if none is configured;
-    `arguments` are the command line.
+    releases; the default is the name of the script. `options` are what has no flags, such as what is cached:
+    `ClusterOptions(cache=CacheOptions(...))`. `flags` have the defaults of the flags, and may be of a subclass with
+    further flags; `hint` tells how to get a cluster if none is configured; `arguments` are the command line.
     """
-    cluster = options if options is not None else ClusterOptions(name=name or Path(sys.argv[0]).stem)
+    cluster = named_options(options, name, Path(sys.argv[0]).stem)
     parser = FlagParser(
         flags if flags is not None else cast("F", ManagerFlags()),  # no function can expect other flags then
         prog=Path(sys.argv[0]).name,
@@ -108,6 +109,20 @@ def run(
     )
     parsed = parser.parse(sys.argv[1:] if arguments is None else arguments)
     sys.exit(run_program(lambda flags, stop: run_manager(setups, flags, flags.config(hint), cluster, stop), parsed))
+
+
+def named_options(options: ClusterOptions | None, name: str, default: str) -> ClusterOptions:
+    """Return the options of the cluster with the name of the program, which either argument may give.
+
+    Raises:
+        ConfigError: they give different names, or options that are flags.
+    """
+    if isinstance(options, Options):
+        raise ConfigError("invalid options: expected ClusterOptions(...), as the other options of a manager are flags")
+    cluster = options if options is not None else ClusterOptions()
+    if name and cluster.name not in ("", name):
+        raise ConfigError(f"the program has two names, {name!r} and that of its options, {cluster.name!r}: give one")
+    return replace(cluster, name=name or cluster.name or default)
 
 
 def run_manager(

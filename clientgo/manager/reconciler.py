@@ -16,6 +16,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from clientgo.backoff import Backoff
@@ -156,7 +157,8 @@ class Reconciler(Generic[T]):
         """Clean up for an object that is being deleted; None means that it is done, and removes the finalizer.
 
         A `Result` means that it takes longer: it is called again after the next event, or after `requeue_after`.
-        It must be idempotent: an event that arrives late may lead to one more call.
+        It must be idempotent: an event that arrives late may lead to one more call. An exception leads to a retry with
+        backoff, and to a `Warning` event, because users see an object that stays.
         """
         return None
 
@@ -182,7 +184,7 @@ class Reconciler(Generic[T]):
             return finished_in_time(self.reconcile(finalizer.ensure(obj) if finalizer else obj))
         if finalizer is None or not finalizer.is_on(obj):
             return None
-        begin_finalizing()
+        begin_finalizing(partial(self.recorder.event, obj, "Warning", "FailedFinalize"))
         result = finished_in_time(self.finalize(obj))
         if result is None:
             with suppress(NotFound):  # removed by another client

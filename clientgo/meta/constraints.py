@@ -104,6 +104,9 @@ def constraints_of(cls: type) -> tuple[Meta, ...]:
 DNS_LABEL = Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
 """A DNS label (RFC 1123), the format of most objects' names."""
 
+LABEL_VALUE = Meta(max_length=63, pattern=r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$")
+"""Value of a label, which may be empty."""
+
 Int32 = Annotated[int, Meta(format="int32")]
 """A 32-bit integer, the usual width in Kubernetes' APIs."""
 

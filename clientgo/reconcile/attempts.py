@@ -15,10 +15,8 @@ Every line logged inside has the fields kind, namespace, name and reconcile_id. 
 as one line per period; at level debug every failure is logged. Of equal tracebacks only the first is printed.
 """
 
-import logging
-import re
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -26,24 +24,17 @@ from typing import Any
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import CallbackFailed, ClientGoError, ConfigError, Conflict, LeaseNotHeld
+from clientgo.errors import CallbackFailed, ClientGoError, ConfigError
 from clientgo.internal.callbacks import run_callback, text_of
 from clientgo.internal.uids import random_uuid
-from clientgo.log import Repeats, context, get_logger
-from clientgo.log.callers import line_of_error, line_of_thread
-from clientgo.log.tracebacks import exception_lines, traceback_id
+from clientgo.log import context, get_logger
+from clientgo.log.callers import line_of_thread
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import safe_provider
-from clientgo.reconcile.history import ERROR_LENGTH, History, Reconciliation
-from clientgo.stop.lifecycle import is_stopped_request
+from clientgo.reconcile.failurelog import FailureLog, error_text
+from clientgo.reconcile.history import History, Reconciliation
 
 log = get_logger(__name__)
-
-REPEAT_SECONDS = 300.0
-"""Seconds between two warnings about the same failure of an object."""
-
-TRACEBACK_SECONDS = 3600.0
-"""Seconds after which the same traceback is printed again."""
 
 BLOCKED_SECONDS = 60.0
 """Seconds after which a reconciliation in progress is logged for the first time."""
@@ -65,6 +56,9 @@ NO_RESULT = "no result reported"
 
 LogFields = Callable[[ObjectName], Mapping[str, Any]]
 """Returns additional log fields for an object; a value of None removes a field."""
+
+Report = Callable[[str], object]
+"""Reports a failure, such as by an event."""
 
 
 class ReconcileMetrics:
@@ -141,7 +135,7 @@ class Attempts:
         for cls in expected:
             if not (isinstance(cls, type) and issubclass(cls, BaseException)):
                 raise ConfigError(f"invalid expected error {cls!r}: must be a class of exceptions")
-        self._failures = _FailureLog((ClientGoError, *expected), clock)
+        self._failures = FailureLog((ClientGoError, *expected), clock)
         # By thread; each thread changes only its own entry.
         self._running: dict[int, Attempt] = {}
         # End of the last attempt of each thread.
@@ -222,10 +216,13 @@ class Attempts:
 _current: ContextVar["Attempt | None"] = ContextVar("attempt", default=None)
 
 
-def begin_finalizing() -> None:
-    """Declare that the rest of the attempt in progress cleans up for a deleted object; its failure is logged so."""
+def begin_finalizing(report: Report | None = None) -> None:
+    """Declare that the rest of the attempt in progress cleans up for a deleted object; its failure is logged so.
+
+    `report` is called with each failure that is logged: to users, an object that stays shows no other sign of it.
+    """
     if (attempt := _current.get()) is not None:
-        attempt.failure = "cannot finalize"
+        attempt.failure, attempt.report = "cannot finalize", report
 
 
 def _text_keys(log_fields: LogFields, key: ObjectName) -> dict[str, Any]:
@@ -236,21 +233,22 @@ class Attempt:
     """One reconciliation: `result` is one of `RESULTS`, an error unless another one is reported.
 
     `panicked` is True after an unexpected error, `terminal` after a failure that is not retried. `warn_at` is the time
-    of the next warning that it still runs. `failure` is the message of a failure.
+    of the next warning that it still runs. `failure` is the message of a failure, which `report` gets if it is logged.
     """
 
     __slots__ = (
-        "_error", "_failures", "_next_in", "began", "failure", "key", "panicked", "result", "terminal", "trigger",
-        "warn_at",
+        "_error", "_failures", "_next_in", "began", "failure", "key", "panicked", "report", "result", "terminal",
+        "trigger", "warn_at",
     )  # fmt: skip
 
-    def __init__(self, key: ObjectName, failures: "_FailureLog", began: float, trigger: str = "") -> None:
+    def __init__(self, key: ObjectName, failures: "FailureLog", began: float, trigger: str = "") -> None:
         self.key = key
         self.began = began
         self.trigger = trigger
         self.warn_at = began + BLOCKED_SECONDS
         self.result = "error"
         self.failure = "cannot reconcile"
+        self.report: Report | None = None
         self.panicked = self.terminal = False
         self._failures = failures
         self._error = NO_RESULT
@@ -290,106 +288,11 @@ class Attempt:
             retry["retry_in"] = f"{round(retry_in, 3):g}s"
         self._record(error, self._failures.log_retry, error, retry)
 
-    def _record(self, error: BaseException, write: Callable[..., None], *arguments: object) -> None:
+    def _record(self, error: BaseException, write: Callable[..., bool], *arguments: object) -> None:
         try:
-            self._error = run_callback(_error_text, error, self.panicked)
-            run_callback(write, self, *arguments)
+            self._error = run_callback(error_text, error, self.panicked)
+            if run_callback(write, self.key, self.failure, *arguments) and self.report is not None:
+                run_callback(self.report, f"{self.failure}: {self._error}")
         except CallbackFailed as failure:  # an attribute of the exception that raises, or has another type
             self._error = type(error).__name__
             log.error(f"{self.failure}, and cannot describe the error", extra={"err": self._error, "why": failure})
-
-
-class _FailureLog:
-    """Log of one controller's failures: one line per period for equal ones of an object, one traceback for all."""
-
-    def __init__(self, expected: tuple[type[BaseException], ...], clock: Clock) -> None:
-        self._expected = expected
-        self._repeats = Repeats(REPEAT_SECONDS, clock=clock)
-        self._tracebacks = Repeats(TRACEBACK_SECONDS, clock=clock)
-
-    def is_bug(self, error: BaseException) -> bool:
-        try:
-            return not run_callback(_only, error, self._expected)
-        except CallbackFailed:  # a group that cannot be split
-            return True
-
-    def forget(self, key: ObjectName) -> None:
-        self._repeats.forget(key)
-
-    def log_terminal(self, attempt: Attempt, error: BaseException) -> None:
-        self.forget(attempt.key)
-        cause = {"cause": error.__cause__} if error.__cause__ is not None else {}
-        log.error(f"{attempt.failure}; waiting for a change", extra={"err": error, **cause, **_origin(error)})
-
-    def log_retry(self, attempt: Attempt, error: BaseException, retry: dict[str, Any]) -> None:
-        facts = {"err": _described(error), **retry, **_origin(error)}
-        if is_stopped_request(error):
-            log.debug("cannot finish before the stop", extra=facts)
-        elif self.is_bug(error):
-            self._log_bug(attempt, error, facts)
-        elif _only(error, (Conflict, LeaseNotHeld)):
-            # Normal operation: another client or replica was faster.
-            log.info("conflict or lost lease; will retry", extra=facts)
-        else:
-            left_out = self._repeats.due(attempt.key, _reason(attempt.failure, facts["err"]))
-            level = logging.DEBUG if left_out is None else logging.WARNING
-            log.log(level, f"{attempt.failure}; will retry", extra=facts | _nonzero(left_out=left_out))
-
-    def _log_bug(self, attempt: Attempt, error: BaseException, facts: dict[str, Any]) -> None:
-        same = traceback_id(error)
-        left_out = self._repeats.due(attempt.key, same)
-        facts |= {"err": f"{type(error).__name__}: {text_of(facts['err'])}", **_nonzero(left_out=left_out)}
-        if hints := [hint for text, hint in _HINTS.items() if text in facts["err"]]:
-            facts["hint"] = hints[0]
-        if self._tracebacks.due(same) is not None:
-            list(exception_lines(error))  # raises here, and not in a handler of the program, which would lose the line
-            log.error(f"bug: {attempt.failure}; will retry", exc_info=error, extra=facts)
-            return
-        seconds, times = self._tracebacks.last(same)
-        facts["traceback"] = f"same as {round(seconds, 1):g} s ago, {times} times"
-        level = logging.DEBUG if left_out is None else logging.ERROR
-        log.log(level, f"bug: {attempt.failure}; will retry", extra=facts)
-
-
-_HINTS = {
-    "in LogRecord": "logging reserves that name in extra: add _ to it, which is not printed",
-    "replace() should be called on dataclass instances": "clientgo.meta.replace copies objects of all classes",
-}
-"""Hints for bugs by a part of the message of Python, which does not name the remedy."""
-
-
-def _reason(failure: str, described: BaseException | str) -> Hashable:
-    """Return what tells failures apart: their text without numbers, because ports, versions and counts vary."""
-    return failure, re.sub(r"[0-9]+", "0", text_of(described)[:ERROR_LENGTH])
-
-
-def _nonzero(**facts: int | None) -> dict[str, int]:
-    return {key: value for key, value in facts.items() if value}
-
-
-def _origin(error: BaseException) -> dict[str, str]:
-    """Return the failed request of the error or of its causes, and the line of the reconciler that it came from."""
-    request, cause = "", error.__cause__
-    for candidate in (error, cause, cause and cause.__cause__):
-        if isinstance(candidate, ClientGoError):
-            request = request or candidate.request
-    facts = {"request": request, "at": line_of_error(error)}
-    return {key: value for key, value in facts.items() if value}
-
-
-def _only(error: BaseException, kinds: tuple[type[BaseException], ...]) -> bool:
-    if isinstance(error, BaseExceptionGroup) and not isinstance(error, kinds):
-        return error.split(kinds)[1] is None
-    return isinstance(error, kinds)
-
-
-def _error_text(error: BaseException, is_bug: bool) -> str:
-    name, text = type(error).__name__, text_of(_described(error))
-    return ((f"{name}: {text}" if is_bug else text) or name)[:ERROR_LENGTH]
-
-
-def _described(error: BaseException) -> BaseException | str:
-    # The text of a group contains only the number of its errors.
-    if not isinstance(error, BaseExceptionGroup):
-        return error
-    return f"{error.message}: {'; '.join(text_of(_described(member)) for member in error.exceptions)}"

@@ -183,6 +183,7 @@ class Workers:
             self._forget(key)
             gave_up = GaveUp(f"gave up after {self._retries} retries: {describe_error(error)}")
             gave_up.__cause__ = error
+            attempt.report = None  # that is the task of `give_up`
             attempt.failed_terminally(gave_up)
             self._report(key, error)
         else:

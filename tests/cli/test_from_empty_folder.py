@@ -109,3 +109,35 @@ def test_forgotten_permission_fails_the_tests_with_the_declaration_to_add(
     assert "config/rbac/role.yaml lacks permissions that were used" in str(failed.value)
     declaration = '@rbac(groups="samplecontroller.c9g.io", resources="foos", verbs=("list", "watch"))'
     assert f" {declaration}\n" in str(failed.value)
+
+
+FINALIZED = """\
+import pytest
+from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.testing.eventually import eventually
+
+from api.v1alpha1.foo_types import Foo
+from controllers.foo_controller import FooReconciler
+
+finalized = []
+
+
+class Finalizing(FooReconciler, finalizer="c9g.io/foo"):
+    def finalize(self, foo):
+        finalized.append(foo.metadata.name)
+
+
+@pytest.mark.parametrize("run", [1, 2])
+def test_pair(manager, started, client, created, run):
+    assert finalized == ["second", "first"] * (run - 1)
+    manager.add_reconciler(Finalizing)
+    started()
+    for name in ("first", "second"):
+        created.append(client.create(Foo(ObjectMeta(name=name, namespace="default"))))
+        eventually(lambda: client.get(Foo, ObjectName("default", name)).metadata.finalizers)
+"""
+
+
+def test_objects_of_a_test_are_finalized_after_it_the_last_one_first(foo: Path, variables: Mapping[str, str]) -> None:
+    (foo / "tests/test_pair.py").write_text(FINALIZED)
+    assert "2 passed" in run(foo, variables, "python", "-m", "pytest", "tests/test_pair.py")

@@ -20,6 +20,7 @@ from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.state import WebhookEndpoint
 from tests.cli.exampleprojects import REDIS, copy_project
 from tests.cli.processes import free_port, in_background
+from tests.cli.projects import FOO, clientgo, foo_project, rejected, run
 from tests.e2e.kubectl import Kubectl
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -135,3 +136,43 @@ def test_kubectl_scales_a_cluster_in_either_version(redis: Kubectl, version: str
     redis.run("wait", "--for=jsonpath={.status.readyReplicas}=4", "statefulset", name, "--timeout=60s")
     redis.run("wait", "--for=jsonpath={.status.readyReplicas}=4", V1, name, "--timeout=60s")
     redis.run("wait", "--for=condition=Progressing=false", V1, name, "--timeout=60s")
+
+
+REJECTION = 'raise ValueError("not on a Monday")'
+
+
+def test_cluster_calls_webhooks_on_this_machine_as_long_as_the_manager_runs(
+    tmp_path: Path, variables: Mapping[str, str]
+) -> None:
+    project = foo_project(tmp_path / "foo")
+    assert clientgo(project, "create", "webhook", *FOO, "--programmatic-validation") == 0
+    validator = project / "webhooks/v1alpha1/foo_validator.py"
+    text = validator.read_text(encoding="utf-8")
+    validator.write_text(text.replace("return None", REJECTION, 1), encoding="utf-8")
+    run(project, variables, "make", "manifests")
+    environment = Environment(server=BundledServer(secure=True, kubeconfig=tmp_path / "admin"))
+    with environment:
+        kubectl = Kubectl(environment, environ(tmp_path / "admin"), "default")
+        port = {"KUBECONFIG": str(tmp_path / "admin"), "CLIENTGO_WEBHOOK_PORT": str(free_port())}
+        flags = ("WEBHOOK_HOST=127.0.0.1", "ARGS=--health-probe-bind-address=0")
+        manager = in_background(project, {**variables, **port}, "make", "run", *flags, sign="Starting workers")
+        with manager, pytest.raises(AssertionError, match="denied the request: invalid object: not on a Monday"):
+            kubectl.run("apply", "-k", str(project / "config/samples"))
+        kubectl.run("apply", "-k", str(project / "config/samples"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--webhook-host", "here"), "--webhook-host requires --reload"),
+        (("--reload", "--webhook-host", "here"), "no webhooks in the project: add some with clientgo create webhook"),
+        (("--reload", "--webhook-host=here", "--", "--context=other"), "set KUBECONFIG instead of --context=other"),
+    ],
+)
+def test_webhooks_that_cannot_be_called_on_this_machine_are_rejected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
+) -> None:
+    project = foo_project(tmp_path / "foo")
+    if "--" in arguments:
+        assert clientgo(project, "create", "webhook", *FOO, "--defaulting") == 0
+    assert expected in rejected(project, capsys, "run", *arguments)

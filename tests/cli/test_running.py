@@ -164,7 +164,7 @@ print("signalled", file=open("state", "w"), flush=True)
 while "wait" in sys.argv: done.wait(0.05)
 sys.exit(7)
 """
-    process = Process([sys.executable, "-c", script, *(["wait"] if signalled_twice else [])], tmp_path)
+    process = Process([sys.executable, "-c", script, *(["wait"] if signalled_twice else [])], tmp_path, os.environ)
     (tmp_path / "state").touch()
     wait_for(tmp_path / "state", "ready")
     if signalled_twice:

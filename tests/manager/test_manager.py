@@ -135,7 +135,7 @@ def test_manager_runs_only_once() -> None:
 
 def test_manager_requires_a_name() -> None:
     with pytest.raises(ConfigError, match="the name of the cluster options must not be empty"):
-        Options(name="")
+        manager_of(fake(), name="")
 
 
 @pytest.mark.feature("B-CR-02")

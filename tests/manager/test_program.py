@@ -8,8 +8,16 @@ import pytest
 
 from clientgo.errors import ConfigError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.manager import CacheOptions, ClusterOptions, LeaderElectionOptions, Manager, ManagerFlags, Reconciler
-from clientgo.manager.program import required_resources, run_manager
+from clientgo.manager import (
+    CacheOptions,
+    ClusterOptions,
+    LeaderElectionOptions,
+    Manager,
+    ManagerFlags,
+    Options,
+    Reconciler,
+)
+from clientgo.manager.program import named_options, required_resources, run_manager
 from clientgo.program.commandline import FlagParser
 from clientgo.program.flags import Address
 from clientgo.rest import Config
@@ -35,6 +43,18 @@ def test_flags_become_options_of_the_manager() -> None:
     selecting = ClusterOptions(name="greeter", cache=CacheOptions(namespace_selector="team=a"))
     assert flags.options(selecting).cache == CacheOptions(namespaces=("a", "b"))
     assert (options.name, options.workers, options.health_probe_bind_address) == ("greeter", 4, Address("", 8081))
+
+
+def test_options_of_a_program_get_its_name() -> None:
+    caching = ClusterOptions(cache_unstructured=True)
+    assert named_options(caching, "", "script") == replace(caching, name="script")
+    assert named_options(caching, "greeter", "script") == replace(caching, name="greeter")
+    assert named_options(None, "greeter", "script").name == "greeter"
+    assert named_options(ClusterOptions(name="greeter"), "", "script").name == "greeter"
+    with pytest.raises(ConfigError, match="two names, 'greeter' and that of its options, 'other': give one"):
+        named_options(ClusterOptions(name="other"), "greeter", "script")
+    with pytest.raises(ConfigError, match=r"expected ClusterOptions\(\.\.\.\), as the other options of a manager are"):
+        named_options(Options(workers=2), "", "script")
 
 
 def test_defaults_of_flags_are_those_of_the_program() -> None:

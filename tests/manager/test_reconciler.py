@@ -102,7 +102,7 @@ def test_finalizer_is_added_first_and_removed_when_finalize_is_done() -> None:
     assert finalized == ["a", "a", "a"]
 
 
-def test_failed_finalizer_is_logged_as_such(caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_finalizer_is_logged_as_such_and_recorded_as_an_event(caplog: pytest.LogCaptureFixture) -> None:
     class Finalizing(Reconciler[Foo], finalizer="example.com/bucket"):
         def reconcile(self, foo: Foo) -> None:
             raise NotFound("no deployment")
@@ -110,9 +110,9 @@ def test_failed_finalizer_is_logged_as_such(caplog: pytest.LogCaptureFixture) ->
         def finalize(self, foo: Foo) -> None:
             raise NotFound("no bucket")
 
-    client = FakeClient(new_foo("a"))
-    attempts, reconciler = Attempts("Foo"), Finalizing(client)
-    for _ in range(2):
+    client, recorder = FakeClient(new_foo("a")), FakeRecorder(10)
+    attempts, reconciler = Attempts("Foo"), Finalizing(client, recorder)
+    for _ in range(3):
         with attempts.at(NAME) as attempt:
             try:
                 reconciler.reconcile_request(NAME)
@@ -121,6 +121,8 @@ def test_failed_finalizer_is_logged_as_such(caplog: pytest.LogCaptureFixture) ->
         client.delete(new_foo("a"))
     assert "cannot reconcile; will retry: no deployment" in caplog.text
     assert "cannot finalize; will retry: no bucket" in caplog.text
+    # Users see an object that stays; the status reports what cannot be reconciled.
+    assert recorder.drain() == ["Warning FailedFinalize cannot finalize: no bucket"]
 
 
 def test_object_that_is_being_deleted_is_not_reconciled() -> None:
@@ -273,6 +275,26 @@ def test_retries_timeout_and_backoff_are_those_of_the_class_and_giving_up_is_an_
     with running(manager):
         event = recorder.events.get(timeout=20)
     assert event == "Warning GaveUp not retried any more, until it changes: OSError: disk full"
+
+
+class Undeletable(Persistent, finalizer="example.com/disk", name="undeletable"):
+    def finalize(self, foo: Foo) -> None:
+        self.reconcile(foo)
+
+
+def test_failed_finalizer_that_is_given_up_is_two_events() -> None:
+    gone = replace(new_foo("a").metadata, deletion_timestamp=datetime(2026, 1, 1, tzinfo=UTC))
+    marked = replace(new_foo("a"), metadata=replace(gone, finalizers=("example.com/disk",)))
+    manager = manager_of(fake(marked))
+    recorder = FakeRecorder(3)
+    assert recorder.events is not None
+    manager.add_reconciler(Undeletable(manager.client, recorder))
+    with running(manager):
+        events = [recorder.events.get(timeout=20) for _ in range(2)]
+    assert events == [
+        "Warning FailedFinalize cannot finalize: disk full",
+        "Warning GaveUp not retried any more, until it changes: OSError: disk full",
+    ]
 
 
 class Nightly(Reconciler[Foo]):

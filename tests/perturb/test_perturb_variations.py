@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Pod, PodSpec
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec
 from clientgo.manager import ControllerBuilder, Reconciler
-from clientgo.meta import ObjectMeta, object_name, replace
+from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
 from clientgo.perturb import PlanSelection, ScenarioRun, create, perturb, run_scenario
 from clientgo.perturb.compare import Masks, normalized
 from clientgo.perturb.differences import state_differences
@@ -147,6 +147,27 @@ def test_node_and_address_that_the_cluster_gives_a_pod_are_no_difference() -> No
     spec = PodSpec(containers=(Container(name="app", image="app"),))
     pods = [Pod(metadata=ObjectMeta(name=name, namespace="default"), spec=spec) for name in ("p", "q")]
     perturb(CountsPods, [create(greeting()), *map(create, pods)], only=["dependency"]).check()
+
+
+class Inherits(Reconciler[Greeting], name="inherits"):
+    """Writes what is in the namespace `team` to the status."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        for cls in (Namespace, ConfigMap):
+            builder.watches(cls, lambda _: [object_name(each) for each in self.client.list(Greeting)])
+
+    def reconcile(self, greeting: Greeting) -> None:
+        exists = self.client.find(Namespace, ObjectName("", "team")) is not None
+        settings = self.client.find(ConfigMap, ObjectName("team", "settings"))
+        text = settings.data["text"] if exists and settings is not None else ""
+        if greeting.status.text != text:
+            self.client.update_status(replace(greeting, status=replace(greeting.status, text=text)))
+
+
+def test_namespace_that_is_created_again_has_the_user_s_objects() -> None:
+    team = Namespace(metadata=ObjectMeta(name="team"))
+    settings = ConfigMap(metadata=ObjectMeta(name="settings", namespace="team"), data={"text": "hello"})
+    perturb(Inherits, [create(team, settings, greeting())], plans=["dependency:namespaces:team:deleted"]).check()
 
 
 @pytest.mark.parametrize("plan", ["crash-before:1", "unobserved:tasks.bench.example.com:default/a:1"])

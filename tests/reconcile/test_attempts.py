@@ -12,7 +12,8 @@ from clientgo.errors import Conflict, ConnectionFailed, Forbidden, LeaseNotHeld,
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.log.fields import current_fields
 from clientgo.meta import ObjectName
-from clientgo.reconcile.attempts import REPEAT_SECONDS, RESULTS, Attempts, begin_finalizing
+from clientgo.reconcile.attempts import RESULTS, Attempts, begin_finalizing
+from clientgo.reconcile.failurelog import REPEAT_SECONDS
 from clientgo.reconcile.workers import TerminalError
 from clientgo.rest import Config, RESTClient
 from clientgo.stop.lifecycle import Group
@@ -128,6 +129,29 @@ def test_failed_cleanup_is_logged_as_such(error: Exception, message: str, caplog
     cleanup, reconciliation = caplog.records
     assert message in cleanup.message
     assert "cannot reconcile; will retry" in reconciliation.message
+
+
+def test_failed_cleanup_is_reported_as_often_as_it_is_logged_and_conflicts_are_not() -> None:
+    reports, clock = list[str](), FakeClock()
+    attempts = Attempts("Foo", clock=clock)
+
+    def clean_up(error: Exception) -> None:
+        with attempts.at(KEY) as attempt:
+            begin_finalizing(reports.append)
+            if isinstance(error, TerminalError):
+                attempt.failed_terminally(error)
+            else:
+                attempt.failed(error)
+
+    first: list[Exception] = [Conflict("changed"), ConnectionFailed("no"), ConnectionFailed("no"), KeyError("x")]
+    later: list[Exception] = [ConnectionFailed("no"), TerminalError("never")]
+    for errors in (first, later):
+        for error in errors:
+            clean_up(error)
+        clock.step(REPEAT_SECONDS)
+    fail(attempts, ConnectionFailed("another attempt"))
+    texts = ["no", "KeyError: 'x'", "no", "never"]
+    assert reports == [f"cannot finalize: {text}" for text in texts]
 
 
 def test_equal_traceback_is_printed_once_for_all_objects(caplog: pytest.LogCaptureFixture) -> None:

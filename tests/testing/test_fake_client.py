@@ -1,13 +1,17 @@
 """The fake of the manager's client, as unit tests of reconcilers use it."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from clientgo.errors import ApiError, Conflict, Forbidden, NotFound
+from clientgo.dynamic.unstructured import metadata_type, unstructured_type
+from clientgo.errors import ApiError, BadRequest, Conflict, Forbidden, NotFound
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.batch_v1 import Job, JobSpec
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Node, PodSpec, PodTemplateSpec
 from clientgo.manager import Client, NotIndexed, OperationResult, create_or_patch, set_controller_reference
-from clientgo.meta import ObjectMeta, ObjectName, change, replace
+from clientgo.meta import ObjectMeta, ObjectName, api_of, change, replace
 from clientgo.record import EventRecorder, FakeRecorder
 from clientgo.testing.client import FakeClient
 from clientgo.typed.options import DeleteOptions
@@ -124,6 +128,16 @@ def test_generated_names_subresources_and_typed_clients_work() -> None:
     assert client.list(Deployment) == []
 
 
+def test_apply_with_a_uid_does_not_create_a_missing_object() -> None:
+    client = FakeClient(node := Node(metadata=ObjectMeta(name="n1", uid="1")))
+    labelled = Node(metadata=ObjectMeta(name="n1", uid="1", labels={"zone": "a"}))
+    assert client.apply(labelled).metadata.labels == {"zone": "a"}
+    client.delete(node)
+    with pytest.raises(Conflict, match="and no existing object was found"):
+        client.apply(labelled)
+    assert client.apply(change(labelled, lambda n: n.metadata.uid).to("")).metadata.uid != "1"
+
+
 def test_failures_apply_to_a_verb_of_a_kind_for_a_number_of_calls() -> None:
     client = FakeClient(foo(), deployment("d"))
     client.fail("update", Foo, Conflict("changed"), times=1)
@@ -142,6 +156,23 @@ def test_failures_apply_to_a_verb_of_a_kind_for_a_number_of_calls() -> None:
         client.create(ConfigMap(metadata=ObjectMeta(name="c", namespace="ns")))
     with pytest.raises(NotFound):
         client.get(ConfigMap, ObjectName("ns", "c"))
+
+
+@pytest.mark.parametrize("make", [unstructured_type, metadata_type])
+def test_kinds_without_a_class_are_listed_by_indexes_if_they_are_cached(make: Callable[..., type[Any]]) -> None:
+    cls = make(api_of(ConfigMap).gvr, kind="ConfigMap")
+    marked = ConfigMap(metadata=ObjectMeta(name="a", namespace="ns", annotations={"mode": "copy"}))
+    client = FakeClient(marked, ConfigMap(metadata=ObjectMeta(name="b", namespace="ns")), cache_unstructured=True)
+    client.add_index(cls, "mode", lambda obj: [obj.metadata.annotations.get("mode", "")])
+    assert [obj.metadata.name for obj in client.list(cls, namespace="ns", fields={"mode": "copy"})] == ["a"]
+
+
+def test_unstructured_kinds_are_selected_by_the_server_by_default() -> None:
+    cls = unstructured_type(api_of(ConfigMap).gvr, kind="ConfigMap")
+    client = FakeClient(ConfigMap(metadata=ObjectMeta(name="a", namespace="ns")))
+    assert [obj.metadata.name for obj in client.list(cls, fields={"metadata.name": "a"})] == ["a"]
+    with pytest.raises(BadRequest, match='"mode" is not a known field selector'):
+        client.list(cls, fields={"mode": "copy"})
 
 
 def test_list_by_a_field_without_an_index_is_rejected_before_there_are_objects() -> None:

@@ -1,5 +1,6 @@
 """Validation of objects in the process."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -7,7 +8,18 @@ import pytest
 
 from clientgo.errors import Invalid, StatusCause
 from clientgo.kubernetes.types.core_v1 import Container, Pod, PodSpec
-from clientgo.meta import Int32, Meta, ObjectMeta, ObjectName, Rule, api_type, replace
+from clientgo.meta import (
+    EMPTY_MAP,
+    LABEL_VALUE,
+    Int32,
+    Meta,
+    ObjectMeta,
+    ObjectName,
+    Rule,
+    api_type,
+    is_label_value,
+    replace,
+)
 from clientgo.testing.client import FakeClient
 from clientgo.testing.validation import validate
 
@@ -87,3 +99,17 @@ def test_built_in_kinds_are_validated() -> None:
         FakeClient().create(pod)
     assert validate(pod) == list(raised.value.details.causes)
     assert [each.field for each in validate(pod)] == ["spec.containers[0].name"]
+
+
+@api_type(group="example.com", version="v1", status=False)
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    metadata: ObjectMeta
+    labels: Mapping[str, Annotated[str, LABEL_VALUE]] = EMPTY_MAP
+
+
+@pytest.mark.parametrize("value", ["", "a", "a.B-1_c", "x" * 63, "-", "a-", "x" * 64, "a b", "a\n", "é"])
+def test_format_of_label_values_is_that_of_labels(value: str) -> None:
+    assert (validate(Labelled(META, {"a": value})) == []) == is_label_value(value)
+    labels_object = Labelled(replace(META, labels={"a": value}))
+    assert (validate(labels_object) == []) == is_label_value(value)

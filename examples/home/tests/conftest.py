@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 from clientgo.envtest import BundledServer, Environment, Webhooks, server_from
 from clientgo.envtest.accounts import ManagerAccount
 from clientgo.manager import Client, DirectClient, Manager, Options
-from clientgo.meta import ApiObject
+from clientgo.meta import ApiObject, object_name
 from clientgo.rest import RESTClient
 from clientgo.stop import Group
+from clientgo.testing.eventually import eventually
 
 from tests.webhooks import served
 
@@ -69,12 +71,20 @@ def client(environment: Environment) -> Iterator[Client]:
 
 
 @pytest.fixture
-def created(client: Client) -> Iterator[list[ApiObject]]:
-    """Objects to delete after the test, so that the test can be repeated on the same cluster."""
+def created(client: Client, request: pytest.FixtureRequest) -> Iterator[list[ApiObject]]:
+    """Objects to delete after the test, the last one first, so that the test can be repeated on the same cluster."""
     objects: list[ApiObject] = []
     yield objects
-    for obj in objects:
+    for obj in reversed(objects):
         client.delete(obj, missing_ok=True)
+        if "started" in request.fixturenames:  # only a running manager removes finalizers
+            eventually(partial(is_finalized, client, obj))
+
+
+def is_finalized(client: Client, obj: ApiObject) -> bool:
+    """Report whether an object is gone, or nothing but the server holds it."""
+    stored = client.find(type(obj), object_name(obj))
+    return stored is None or not stored.metadata.finalizers
 
 
 @pytest.fixture

@@ -1,8 +1,10 @@
 """CRDs of kinds that embed built-in types: same merge keys, formats, defaults and validation as in Kubernetes."""
 
 import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import yaml
@@ -25,9 +27,10 @@ from clientgo.kubernetes.types.core_v1 import (
     TokenRequest,
 )
 from clientgo.kubernetes.types.rbac_v1 import PolicyRule
-from clientgo.kubernetes.types.shared import LabelSelector
-from clientgo.meta import ObjectMeta, api_of, from_dict, to_dict
+from clientgo.kubernetes.types.shared import Condition, LabelSelector
+from clientgo.meta import Meta, ObjectMeta, api_of, api_type, from_dict, replace, to_dict
 from clientgo.meta.schema.descriptions import descriptions_of
+from clientgo.testing.validation import validate
 from clientgo_apiserver.registry.schemas import definition_of
 from tests.codegen.generating import generate
 from tests.codegen.kinds.bakery import Oven, OvenSpec
@@ -133,6 +136,40 @@ def test_two_managers_each_apply_a_container(kube: Kube) -> None:
 )
 def test_invalid_pod_template_is_rejected(kube: Kube, containers: tuple[Container, ...], expected: str) -> None:
     assert expected in kube.refused(422, "POST", OVENS, to_dict(oven(*containers)))["message"]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStatus:
+    conditions: Annotated[tuple[Condition, ...], Meta(list_type="map", list_map_keys=("type",))] = ()
+
+
+@api_type(group="bakery.example.com", version="v1")
+@dataclass(frozen=True, slots=True)
+class Batch:
+    metadata: ObjectMeta
+    status: BatchStatus = BatchStatus()
+
+
+@pytest.mark.parametrize(
+    ("field", "valid", "invalid"),
+    [
+        ("type", ["Ready", "bakery.example.com/Ready"], ["", "no type", "Bakery/Ready"]),
+        ("status", ["True", "False", "Unknown"], ["", "true"]),
+        ("reason", ["Baked", "a_b:C,d"], ["", "not baked", "1st", "Not-Baked"]),
+        ("message", ["", "any text"], ["x" * 32769]),
+        ("observed_generation", [0, 1], [-1]),
+    ],
+)
+def test_conditions_are_validated_as_those_of_controller_gen(field: str, valid: list[Any], invalid: list[Any]) -> None:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    condition = Condition(type="Ready", status="True", reason="Baked", message="", last_transition_time=now)
+
+    def rejected(value: Any) -> bool:
+        status = BatchStatus((replace(condition, **{field: value}),))
+        return bool(validate(Batch(ObjectMeta(name="b", namespace="default"), status)))
+
+    assert not any(map(rejected, valid))
+    assert all(map(rejected, invalid))
 
 
 def test_descriptions_of_built_in_types_are_the_first_sentences_of_the_installed_models(definition: Any) -> None:

@@ -213,6 +213,21 @@ def test_declarations_are_read_without_importing_the_module(tmp_path: Path, monk
     assert "declares" not in sys.modules
 
 
+def test_package_stands_for_its_modules_and_each_module_is_read_once(tmp_path: Path, monkeypatch: Any) -> None:
+    package = tmp_path / "controlling"
+    (package / "ships").mkdir(parents=True)
+    for name, verb in ("__init__", ""), ("pods", "get"), ("ships/fleet", "list"), ("ships/helpers", ""):
+        text = f'from clientgo.meta.declarations import rbac\nrbac(groups="core", resources="pods", verbs="{verb}")\n'
+        (package / f"{name}.py").write_text(text if verb else "")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    names = ("--declarations", "controlling.pods", "--declarations", "controlling")
+    assert main([*names, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 0
+    role = tmp_path / "rbac/role.yaml"
+    assert documents(role)[0]["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
+    assert "from controlling/pods.py, controlling/ships/fleet.py." in role.read_text()
+
+
 HEAD = "from clientgo.meta.declarations import rbac\nfrom elsewhere import GROUP\n"
 
 

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
@@ -91,7 +92,7 @@ def _of_run(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Split the arguments of `run` into its own and those of the manager, which are around FILE, or after `--`."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     before, after = list(arguments[:end]), list(arguments[end + 1 :])
-    words = [word for word in before[1:] if not word.startswith("-")]
+    words = [word for last, word in pairwise(before) if not word.startswith("-") and last != "--webhook-host"]
     file = next((word for word in words if word.endswith(".py")), next(iter(words), None))
     if file is None:
         return before, after
@@ -173,6 +174,8 @@ def _run(command: Parser) -> None:
     command.set_defaults(print_help=command.print_help)
     command.add_argument("-h", "--help", action="store_true", help="show this message and the manager's flags")
     command.add_argument("--reload", action="store_true", help="restart the manager when its source changes")
+    command.add_argument("--webhook-host", default="", metavar="HOST",
+        help="name or address at which kubectl's cluster calls the webhooks on this machine")  # fmt: skip
     command.add_argument("file", nargs="?", type=Path, metavar="FILE.py [FLAG ...] | -- [FLAG ...]",
         help="file whose reconcilers to run instead of the project; the other flags are the manager's")  # fmt: skip
 

@@ -366,7 +366,7 @@ def check_ports(ports: Mapping[int, str], needed: Container[int], *, running: bo
 
 def check_certificate(folder: Path, certificate: str, key: str, clock: Clock = SYSTEM_CLOCK) -> Iterator[Diagnosis]:
     """Check that the certificate of the webhook server is there, matches its key, and is valid for a while."""
-    fix = "run make cluster, which writes one, or set ENABLE_WEBHOOKS=false"
+    fix = "run make cluster, which writes one, make run WEBHOOK_HOST=ADDRESS, or set ENABLE_WEBHOOKS=false"
     try:
         CertificateDirectory(folder, certificate=certificate, key=key)
     except ConfigError as error:

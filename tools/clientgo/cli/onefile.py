@@ -23,7 +23,7 @@ from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.inputs.apitypes import imported, read_modules, with_storage
 from clientgo.codegen.problems import Problems
 from clientgo.manager import ClusterOptions, Manager, ManagerFlags, Reconciler, run, stop_on_signals
-from clientgo.manager.program import run_manager
+from clientgo.manager.program import named_options, run_manager
 from clientgo.manager.reconciler import check_reconciler
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.scheme import api_of
@@ -150,7 +150,7 @@ def _call_of_run(module: ModuleType, path: Path) -> _Call | None:
         flags: ManagerFlags | None = None,
         **_others: object,
     ) -> NoReturn:
-        calls.append(_Call(setups, options if options is not None else ClusterOptions(name=name or path.stem), flags))
+        calls.append(_Call(setups, named_options(options, name, path.stem), flags))
         sys.exit()  # as `run` does
 
     vars(module).update(dict.fromkeys(names, called))

@@ -1,6 +1,7 @@
 """The file PROJECT: settings and resources of a project, in kubebuilder's format (version 3)."""
 
 import ast
+import importlib
 import keyword
 import re
 from collections.abc import Callable, Iterable
@@ -11,7 +12,7 @@ from typing import Any
 from clientgo.cli import names
 from clientgo.cli.names import CERT_MANAGER, CommandError
 from clientgo.internal.files import write_files
-from clientgo.meta.scheme import plural_of
+from clientgo.meta.scheme import api_of, plural_of
 from clientgo.meta.yamlio import InvalidYAML, read_document, to_yaml
 from clientgo.version import VERSION
 
@@ -210,6 +211,12 @@ def types_of(group: str, version: str) -> str:
 def _is_namespaced(root: Path, resource: ProjectResource) -> bool:
     """Return the scope in the types of a kind, which may have been edited after PROJECT; by default that of PROJECT."""
     try:
+        if resource.core:
+            types = importlib.import_module(types_of(resource.group, resource.version))
+            return api_of(getattr(types, resource.kind)).namespaced
+        if resource.external:
+            definition = root / "config/crd/external" / f"{resource.whole_group}_{resource.plural}.yaml"
+            return bool(read_document(definition.read_text(encoding="utf-8"))["spec"]["scope"] == "Namespaced")
         text = (root / resource.path.replace(".", "/") / f"{resource.kind.lower()}_types.py").read_text(
             encoding="utf-8"
         )
@@ -221,7 +228,7 @@ def _is_namespaced(root: Path, resource: ProjectResource) -> bool:
             if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("api_type")
         ]
         scopes = [ast.literal_eval(each.value) for each in mark.keywords if each.arg == "scope"]
-    except (OSError, SyntaxError, ValueError):
+    except (ImportError, OSError, SyntaxError, ValueError, AttributeError, LookupError, TypeError):
         return resource.namespaced
     return scopes != ["Cluster"]
 

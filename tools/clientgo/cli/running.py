@@ -2,6 +2,7 @@
 
     clientgo run --reload -- --leader-elect
     clientgo run --reload greeter.py --embedded
+    clientgo run --reload --webhook-host 192.168.1.5
 
 One manager process runs at a time. The next one starts after a graceful shutdown of the last, which releases its lease.
 If a saved file has a syntax error, the error is logged and the running manager stays. Until the first change this is
@@ -9,6 +10,9 @@ like running `main.py` itself: if that exits, so does this command, with its exi
 
 Files are polled rather than watched by the operating system: a project has some hundred files, and one scan takes a few
 milliseconds on every system, without a further dependency.
+
+A cluster calls webhooks by their Service, which leads to pods. With `--webhook-host` it calls this machine: CRDs and
+webhook configurations are installed with that address and a certificate of its own, and restored at the end.
 """
 
 import argparse
@@ -17,7 +21,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -60,8 +65,8 @@ class Process:
     before it has released its lease.
     """
 
-    def __init__(self, command: list[str], folder: Path) -> None:
-        self._process = subprocess.Popen(command, cwd=folder, process_group=0)  # nosec B603  # the project's own main
+    def __init__(self, command: list[str], folder: Path, environ: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(command, cwd=folder, env=environ, process_group=0)  # nosec B603  # its own main
 
     def exit_code(self) -> int | None:
         """Return the exit code, or None while it runs."""
@@ -138,12 +143,60 @@ def run(options: argparse.Namespace, root: Path, *, clock: Clock = SYSTEM_CLOCK)
         return run_file(options.file, options.arguments)
     command = [sys.executable, *_program(options.file, root), *options.arguments]
     if not options.reload:
+        if options.webhook_host:
+            raise CommandError("--webhook-host requires --reload: this command must run as long as the manager")
         os.execv(sys.executable, command)  # nosec B606  # the project's own main, in this one's place
+    with ExitStack() as stack:
+        variables: Mapping[str, str] = {}
+        if options.webhook_host:
+            variables = stack.enter_context(called_webhooks(root, options.webhook_host, options.arguments))
+        return _reloading(command, root, {**os.environ, **variables}, clock)
+
+
+@contextmanager
+def called_webhooks(root: Path, host: str, arguments: Sequence[str]) -> Iterator[Mapping[str, str]]:
+    """Have kubectl's cluster call the project's webhooks on this machine; yield the manager's environment variables.
+
+    Raises:
+        CommandError: the project has no webhooks, or the manager's arguments name another cluster.
+        ConfigError: there is no cluster.
+        ApiError: the cluster rejects the CRDs or the configurations.
+    """
+    folders = [path for name in ("bases", "patches") if (path := root / "config/crd" / name).is_dir()]
+    hooks = root / "config/webhook"
+    if not hooks.is_dir():
+        raise CommandError("no webhooks in the project: add some with clientgo create webhook")
+    for word in arguments:
+        if word.partition("=")[0] in ("--kubeconfig", "--context", "--master"):
+            raise CommandError(
+                f"--webhook-host is for the current cluster of kubectl: set KUBECONFIG instead of {word}"
+            )
+    # Imported here: other runs need neither a client nor the environments of tests.
+    from clientgo.envtest import Environment, Webhooks  # noqa: PLC0415
+    from clientgo.envtest.options import ExistingCluster  # noqa: PLC0415
+    from clientgo.program.commandline import FlagParser  # noqa: PLC0415
+    from clientgo.webhook.server import WebhookFlags  # noqa: PLC0415
+
+    port = FlagParser(WebhookFlags, prog="clientgo run", description="").parse(()).webhook_port
+    environment = Environment(
+        crd_paths=folders, webhooks=Webhooks([hooks], host=host, port=port), server=ExistingCluster()
+    )
+    with environment as config:
+        assert environment.webhooks is not None, "there is a configuration"
+        _tell(f"{config.host} calls the webhooks at {environment.webhooks.url}, until this command ends")
+        yield {
+            "CLIENTGO_WEBHOOK_PORT": str(port),
+            "CLIENTGO_WEBHOOK_CERT_PATH": str(environment.webhooks.cert_dir),
+        }
+
+
+def _reloading(command: list[str], root: Path, environ: Mapping[str, str], clock: Clock) -> int:
+    """Run the manager until a signal, again after each change, and return its exit code."""
     stop = threading.Event()
     programs: list[Program] = []
 
     def start() -> Program:
-        programs[:] = [Process(command, root)]
+        programs[:] = [Process(command, root, environ)]
         return programs[0]
 
     def stop_or_terminate(_: int) -> None:

@@ -20,9 +20,10 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -88,6 +89,8 @@ class ScaffoldWriter:
         self._force = force
         self.written = _read(root)
         """Text of each file as this command wrote it."""
+        self.insertions: dict[str, list[Part]] = {}
+        """Lines that were inserted into each file, in this order."""
         self._done: dict[str, str] = {}
 
     def add(self, *added: Part) -> None:
@@ -146,6 +149,7 @@ class ScaffoldWriter:
 
     def _write(self, part: Part) -> None:
         target = self.place(part.path)
+        self.insertions.pop(part.path, None)
         exists, new = target.exists(), part.text.encode()
         if exists and target.read_bytes() == new:
             self.written[part.path] = new
@@ -164,6 +168,7 @@ class ScaffoldWriter:
             self.note("kept", f"{part.path} (marker {_MARK}{part.marker} not found; add these lines yourself: {lines})")
         elif after != before:
             self.place(part.path).write_text(after, encoding="utf-8")
+            self.insertions.setdefault(part.path, []).append(part)
             self.note("updated", part.path)
         # A modified file stays marked as modified: the recorded text gets the lines, and not the user's changes.
         recorded = inserted(self.written.get(part.path, b"").decode(), part.marker, part.text)
@@ -179,17 +184,50 @@ def inserted(text: str, marker: str, lines: str) -> str | None:
     if marker == "imports":
         text, lines = _join_imports(text), _join_imports(lines)
     have = text.splitlines()
-    places = [number for number, line in enumerate(have) if line.strip() == _MARK + marker]
-    if not places:
+    position = _position(have, marker)
+    if position is None:
         return None
-    position = places[0]
-    indent = have[position].removesuffix(_MARK + marker)
-    new = [indent + line if line else "" for line in lines.splitlines()]
-    if any(have[start : start + len(new)] == new for start in range(len(have))):
+    new = _indented(have[position], lines)
+    if _index(have, new) is not None:
         return break_imports(text)
     if marker == "imports":
         return break_imports(_joined(_with_imports(have, position, new)))
     return _joined([*have[:position], *new, *have[position:]])
+
+
+def reordered(text: str, insertions: Iterable[Part], like: str) -> str:
+    """Put what was inserted above each marker of a new file into the order that it has in `like`.
+
+    What `like` lacks stays last. Imports are sorted anyhow.
+    """
+    lines, earlier = text.splitlines(), like.splitlines()
+    parts_of: dict[str, list[Part]] = {}
+    for part in insertions:
+        parts_of.setdefault(part.marker, []).append(part)
+    for marker in parts_of.keys() - {"imports"}:
+        end = _position(lines, marker)
+        if end is None:
+            continue
+        blocks = [_indented(lines[end], part.text) for part in parts_of[marker]]
+        start = end - sum(map(len, blocks))
+        if lines[start:end] == list(chain.from_iterable(blocks)):  # no block has markers of its own
+            blocks.sort(key=lambda block: len(earlier) if (index := _index(earlier, block)) is None else index)
+            lines[start:end] = chain.from_iterable(blocks)
+    return _joined(lines)
+
+
+def _position(lines: list[str], marker: str) -> int | None:
+    return next((number for number, line in enumerate(lines) if line.strip() == _MARK + marker), None)
+
+
+def _indented(mark: str, lines: str) -> list[str]:
+    """Return lines with the indentation of the marker."""
+    indent = mark[: len(mark) - len(mark.lstrip())]
+    return [indent + line if line else "" for line in lines.splitlines()]
+
+
+def _index(lines: list[str], block: list[str]) -> int | None:
+    return next((start for start in range(len(lines)) if lines[start : start + len(block)] == block), None)
 
 
 def _with_imports(have: list[str], position: int, new: list[str]) -> list[str]:

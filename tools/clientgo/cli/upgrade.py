@@ -16,8 +16,8 @@ from clientgo.cli.external import ExternalKind
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_api, add_manifests, begin
-from clientgo.cli.scaffold_writer import ScaffoldWriter
-from clientgo.cli.webhooks import Asked, add_webhooks
+from clientgo.cli.scaffold_writer import ScaffoldWriter, reordered
+from clientgo.cli.webhooks import SERVER, Asked, add_webhooks
 from clientgo.cli.wheels import add_wheels
 from clientgo.version import VERSION
 
@@ -83,10 +83,15 @@ def _scaffold(project: Project, root: Path, written: Mapping[str, bytes]) -> Map
         # After all kinds: a conversion is between several.
         for recorded, resource in zip(project.resources, fresh.resources, strict=True):
             if recorded.webhooks:
-                add_webhooks(writer, fresh, resource, _asked(fresh, recorded))
+                add_webhooks(writer, fresh, resource, _asked(fresh, recorded), _decoded(written, SERVER))
         if any(path.startswith("config/manifests/") for path in written):
             add_manifests(writer, project)
-        return dict(writer.written)
+        # The commands may have run in another order than that of PROJECT.
+        ordered = {
+            path: reordered(writer.written[path].decode(), insertions, _decoded(written, path)).encode()
+            for path, insertions in writer.insertions.items()
+        }
+        return {**writer.written, **ordered}
 
 
 def _add_kind(
@@ -109,6 +114,10 @@ def _asked(project: Project, recorded: ProjectResource) -> Asked:
     paths = {sort: has[f"{sort}Path"] for sort in sorts if has.get(f"{sort}Path")}
     spokes = (project.find(recorded.group, version, recorded.kind) for version in has.get("spoke", ()))
     return Asked(sorts, paths, tuple(spoke for spoke in spokes if spoke), force=False)
+
+
+def _decoded(written: Mapping[str, bytes], path: str) -> str:
+    return written.get(path, b"").decode()
 
 
 def _text(root: Path, written: Mapping[str, bytes], path: str) -> str:

@@ -72,8 +72,13 @@ def asked(project: Project, resource: ProjectResource, options: argparse.Namespa
     return Asked(sorts, {sort: path for sort, path in paths.items() if path}, tuple(spokes), options.force)
 
 
-def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectResource, requested: Asked) -> None:
-    """Write the webhooks of a kind and record them; the first webhook of a project adds the server."""
+def add_webhooks(
+    writer: ScaffoldWriter, project: Project, resource: ProjectResource, requested: Asked, server: str = ""
+) -> None:
+    """Write the webhooks of a kind and record them; the first webhook of a project adds the server.
+
+    Classes are imported as the module `server` does; by default the present one of the project.
+    """
     # Built-in and third-party kinds have no samples for tests.
     tests = "served" if resource.foreign else "test"
     archives = [*_shared(project, requested)]
@@ -82,7 +87,7 @@ def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectReso
     if requested.spokes and (requested.force or not resource.webhooks.get("conversion")):
         archives += ["hub", f"{source}crd"]
     _remember(resource, requested)
-    words = _words(project, resource) | _imported(resource, writer.text_of(SERVER))
+    words = _words(project, resource) | _imported(resource, server or writer.text_of(SERVER))
     add_package(writer, resource, "webhooks", "Webhooks of {}.")
     for archive in archives:
         writer.add(*parts(archive, words))

@@ -64,8 +64,9 @@ class CodegenOptions:
     )
     built_in: bool = flag(False, "generate clientgo.kubernetes from the models of the official client", group=_INPUTS)
     declarations: tuple[str, ...] = flag(
-        (), "module with @rbac and @admission_webhook; repeatable", group=_INPUTS, type=dotted, metavar="MODULE"
-    )
+        (), "module or package with @rbac and @admission_webhook; repeatable", group=_INPUTS, type=dotted,
+        metavar="MODULE",
+    )  # fmt: skip
     output_package: str | None = flag(
         None, "dotted name of the generated package", group=_OUTPUTS, type=dotted, metavar="PACKAGE"
     )

@@ -14,8 +14,7 @@ from typing import TypeVar, cast
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.manager.cache import check_indexed, index_name
-from clientgo.manager.client import DirectClient
-from clientgo.manager.kinds import shape_of
+from clientgo.manager.client import Client, DirectClient
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject
 from clientgo.meta.scheme import api_of, check_scope
@@ -32,10 +31,17 @@ class FakeClient(FakeControls, DirectClient):
 
     They are those of an API server in memory, which validates and sets defaults as any other. There are no controllers:
     workloads do not become ready, and the objects of a deleted owner remain. The given objects are stored as they are,
-    with status and uid.
+    with status and uid. Lists of a class of `Unstructured` by a field use indexes only with `cache_unstructured`, as
+    those of a manager with this option.
     """
 
-    def __init__(self, *objects: object, field_manager: str = "fake", clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self,
+        *objects: object,
+        field_manager: str = "fake",
+        cache_unstructured: bool = False,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
         for obj in objects:
             if "__api_type__" in vars(type(obj)):
                 check_scope(api_of(type(obj)), object_name(cast(ApiObject, obj)))
@@ -43,6 +49,7 @@ class FakeClient(FakeControls, DirectClient):
         self.calls = self.fake.calls
         # Its scheme, so that the fake knows which of the kinds in use have a status.
         super().__init__(self.fake, scheme=self.fake.scheme, field_manager=field_manager)
+        self._cache_unstructured = cache_unstructured
         self.cache = self._cache
         """Cache without objects, for `cache.add_index`: lists by a field need an index here too."""
 
@@ -60,7 +67,7 @@ class FakeClient(FakeControls, DirectClient):
         limit: int = 0,
     ) -> List[T]:
         """Return the objects that match, at most `limit` of them; 0 for all. `NotIndexed` if a field has no index."""
-        if shape_of(cls) is not object:
+        if Client._is_direct(self, cls):  # as by the manager's client; this one has no cache at all
             return super().list(cls, namespace=namespace, label_selector=label_selector, fields=fields, limit=limit)
         objects = super().list(cls, namespace=namespace, label_selector=label_selector)
         indexer = self.cache.informer(cls).indexer

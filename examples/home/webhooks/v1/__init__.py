@@ -1,1 +1,1 @@
-"""Webhooks of ajd.my.domain/v1."""
+"""Webhooks of v1."""

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from clientgo.codegen.render.source import first_sentence
+from clientgo.kubernetes.types.shared import Condition
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.constraints import Quantity
@@ -22,6 +23,19 @@ _QUANTITY: Schema = {
     "pattern": unwrap(Quantity)[1][0].pattern,
     "x-kubernetes-int-or-string": True,
 }
+
+_CONDITION: Mapping[str, Schema] = {
+    "type": {
+        "maxLength": 316,
+        "pattern": r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+        r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+    },
+    "status": {"enum": ["True", "False", "Unknown"]},
+    "observedGeneration": {"minimum": 0},
+    "reason": {"minLength": 1, "maxLength": 1024, "pattern": "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"},
+    "message": {"maxLength": 32768},
+}
+"""Constraints of metav1.Condition, the only built-in type with markers of kubebuilder, which OpenAPI does not have."""
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _PACKAGES: Mapping[str, str] = {
@@ -97,6 +111,8 @@ def add_field_facts(cls: type[Any], field: str, schema: Schema) -> None:
         bare.update(_QUANTITY)
     if row is not None:
         _add_options(row.options, schema)
+    if cls is Condition:
+        schema.update(_CONDITION.get(field, {}))
     if is_generated(cls) and (description := short_descriptions(cls).fields.get(field)):
         schema.setdefault("description", description)
 

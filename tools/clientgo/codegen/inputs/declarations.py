@@ -91,8 +91,35 @@ class SourceModule:
         return items
 
 
-def parsed(name: str, problems: Problems) -> SourceModule | None:
-    """Parse a module; return None and report an error if that fails."""
+def read_declarations(names: Iterable[str], problems: Problems) -> list[Declared]:
+    """Read the declarations of these modules; errors go to `problems`.
+
+    A package stands for all modules in it, some of which declare nothing. Each module is read once.
+    """
+    sources: dict[Path, SourceModule] = {}
+    for name in names:
+        origin = _origin(name, problems)
+        if origin is None:
+            continue
+        is_package, top = origin.name == "__init__.py", origin.parent
+        for path in sorted(top.rglob("*.py")) if is_package else [origin]:
+            folder = Path(*name.split(".")) if is_package else Path(*name.split(".")[:-1])
+            source = sources.get(path) or _parsed(folder / path.relative_to(top), path, problems)
+            if source is None:
+                continue
+            sources[path] = source
+            if not is_package and not _calls(source):
+                problems.at_module(source.file, 1, "no declarations found: add @rbac(...) to the controller")
+    return [
+        declared
+        for source in sources.values()
+        for call in _calls(source)
+        for declared in _declared(call, source, problems)
+    ]
+
+
+def _origin(name: str, problems: Problems) -> Path | None:
+    """Return the file of a module; return None and report an error if there is none."""
     try:
         spec = importlib.util.find_spec(name)
     except ModuleNotFoundError:
@@ -103,29 +130,21 @@ def parsed(name: str, problems: Problems) -> SourceModule | None:
     if spec is None or spec.origin is None:
         problems.at_module(name, 0, f"module {name} not found: give a dotted name that can be imported from here")
         return None
-    below = "/__init__.py" if spec.submodule_search_locations is not None else ".py"
+    return Path(spec.origin)
+
+
+def _parsed(name: Path, path: Path, problems: Problems) -> SourceModule | None:
+    """Parse a module; return None and report an error if that fails."""
+    file = shown(str(path))
     try:
-        tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
     except SyntaxError as error:
-        problems.at_module(shown(spec.origin), error.lineno or 0, f"syntax error: {error.msg}")
+        problems.at_module(file, error.lineno or 0, f"syntax error: {error.msg}")
         return None
     except (OSError, UnicodeDecodeError) as error:
-        problems.at_module(shown(spec.origin), 0, f"cannot read the module: {reason_of(error)}")
+        problems.at_module(file, 0, f"cannot read the module: {reason_of(error)}")
         return None
-    return SourceModule(name.replace(".", "/") + below, shown(spec.origin), tree)
-
-
-def read_declarations(names: Iterable[str], problems: Problems) -> list[Declared]:
-    """Read the declarations of these modules; errors go to `problems`."""
-    declarations: list[Declared] = []
-    for name in names:
-        source = parsed(name, problems)
-        if source is not None:
-            calls = _calls(source)
-            if not calls:
-                problems.at_module(source.file, 1, "no declarations found: add @rbac(...) to the controller")
-            declarations += [declared for call in calls for declared in _declared(call, source, problems)]
-    return declarations
+    return SourceModule(name.as_posix(), file, tree)
 
 
 def _calls(source: SourceModule) -> list[ast.Call]:

@@ -75,8 +75,16 @@ def _created_late(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
 
 def _created_again(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
     content = user_object.content
+    # What is in a namespace goes with it.
+    inside = user_object.ref.name if user_object.ref.resource == "namespaces" else None
+    objects = [each.content for each in user_objects(rehearsal.reference).values() if each.ref.namespace == inside]
+
+    def create_all(user: ScenarioUser) -> None:
+        for each in (content, *objects):
+            user.create(each)
+
     delete = ScenarioStep(f"delete {user_object.ref}", lambda user: user.delete(content))
-    create = ScenarioStep(f"create {user_object.ref} again", lambda user: user.create(content))
+    create = ScenarioStep(f"create {user_object.ref} again", create_all)
     text = f"after {user_object.ref} is deleted and created again the state is not as before"
     return _replayed([delete, create], rehearsal, text)
 
