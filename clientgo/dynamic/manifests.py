@@ -94,6 +94,10 @@ class _Document(NamedTuple):
         return str(self.content.get("kind", ""))
 
     @property
+    def name(self) -> str:
+        return name_of(self.content) or _generate_name_of(self.content)
+
+    @property
     def group(self) -> str:
         return str(self.content["apiVersion"]).rpartition("/")[0]
 
@@ -132,9 +136,12 @@ def create_yaml(
     namespace: str = "default",
     dry_run: bool = False,
 ) -> list[ObjectResult]:
-    """Create each object, in the order of `apply_yaml`; raise as it does. An object that exists is an error."""
+    """Create each object, in the order of `apply_yaml`; raise as it does. An object that exists is an error.
+
+    An object may have a `generateName` instead of a name.
+    """
     writer = _Writer(clientset, namespace, field_manager=field_manager, dry_run=dry_run)
-    return _all([writer.attempt(document, writer.created) for document in _ordered(manifests)])
+    return _all([writer.attempt(document, writer.created) for document in _ordered(manifests, generated=True)])
 
 
 def delete_yaml(clientset: DynamicClientset, manifests: Manifests, *, namespace: str = "default") -> list[ObjectResult]:
@@ -167,11 +174,11 @@ class _Writer:
 
     def attempt(self, document: _Document, write: Callable[[DynamicClient, dict[str, Any]], _Effect]) -> ObjectResult:
         """Write the object; return its result or error."""
-        name = name_of(document.content)
         try:
             result, before, after = write(self._client_of(document), document.content)
         except (ClientGoError, NoMatch) as error:
-            return ObjectResult(document.source, document.kind, name, None, error)
+            return ObjectResult(document.source, document.kind, document.name, None, error)
+        name = document.name if after is None else after.metadata.name
         return ObjectResult(document.source, document.kind, name, result, before=before, after=after)
 
     def applied(self, client: DynamicClient, content: dict[str, Any]) -> _Effect:
@@ -265,8 +272,23 @@ def _all(results: list[ObjectResult]) -> list[ObjectResult]:
     return results
 
 
-def _ordered(manifests: Manifests) -> list[_Document]:
-    return sorted(_read(manifests), key=lambda document: _rank(document.kind))
+def _ordered(manifests: Manifests, *, generated: bool = False) -> list[_Document]:
+    """Return the objects in the order of writes; with `generated`, a `generateName` may stand for the name."""
+    documents = _read(manifests)
+    for document in documents:
+        if not generated and not name_of(document.content):
+            raise _not_an_object(document.source)
+    return sorted(documents, key=lambda document: _rank(document.kind))
+
+
+def _not_an_object(source: str) -> ConfigError:
+    return ConfigError(f"{source} is not an object: it needs apiVersion, kind and metadata.name")
+
+
+def _generate_name_of(content: Mapping[str, Any]) -> str:
+    metadata = content.get("metadata")
+    prefix = metadata.get("generateName") if isinstance(metadata, Mapping) else None
+    return prefix if isinstance(prefix, str) else ""
 
 
 def _rank(kind: str) -> int:
@@ -304,7 +326,8 @@ def _flat(source: str, content: object) -> Iterator[_Document]:
             for item in content["items"]:
                 yield from _flat(source, {**of, **item} if isinstance(item, dict) else item)
             return
-        if name_of(content):
-            yield _Document(source, content)
+        document = _Document(source, content)
+        if document.name:
+            yield document
             return
-    raise ConfigError(f"{source} is not an object: it needs apiVersion, kind and metadata.name")
+    raise _not_an_object(source)

@@ -6,7 +6,7 @@ import msgspec
 
 from clientgo.errors import InvalidResponse
 from clientgo.meta.listwatch import INITIAL_EVENTS_END
-from clientgo.meta.shallow_json import members
+from clientgo.meta.shallow_json import members, with_whole_characters
 from clientgo.meta.typemeta import ANY_RESPONSE, check_response
 from clientgo.rest.bounds import END_GRACE, MAX_FRAME, MAX_WATCH_SECONDS
 from clientgo.rest.request import RawEvent
@@ -78,6 +78,7 @@ class FrameSplitter:
         return InvalidFrame(f"a frame is longer than {self._max_frame} bytes")
 
     def _frame(self, line: bytes) -> RawEvent:
+        line = with_whole_characters(line)
         try:
             try:
                 return _decode(line)

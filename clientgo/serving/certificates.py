@@ -1,14 +1,14 @@
 """Serving certificates: from files that are reloaded when they change, or self-signed.
 
 The files are checked for each new connection, which costs a fiftieth of its handshake; open connections keep the
-certificate they started with. If a pair cannot be loaded (half written, key and certificate of different versions, no
-file descriptor left), that is logged once, the previous one stays in use, and the next connection tries again.
+certificate they started with. If files cannot be loaded (half written, key and certificate of different versions, no
+file descriptor left), that is logged once, the previous ones stay in use, and the next connection tries again.
 """
 
 import socket
 import ssl
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from clientgo.errors import ConfigError
 from clientgo.log import get_logger
 from clientgo.metrics import safe_provider
 from clientgo.serving.server import TLSSource
-from clientgo.tls import server_context
+from clientgo.tls import add_authorities, server_context
 
 log = get_logger(__name__)
 
@@ -39,6 +39,42 @@ def serving_certificate(directory: str | Path | None = None, *, hosts: Iterable[
     return SelfSigned(hosts)
 
 
+TLSOption = Callable[[ssl.SSLContext], object]
+"""Configures a TLS context before use: `tls_minimum(...)`, `client_authority(...)` or your own function."""
+
+
+class ClientAuthority:
+    """TLS option that rejects clients without a certificate of the authority in a file (PEM)."""
+
+    def __init__(self, file: str | Path) -> None:
+        self._file = Path(file)
+
+    def __repr__(self) -> str:
+        return f"<ClientAuthority {self._file}>"
+
+    def __call__(self, context: ssl.SSLContext) -> None:
+        """Configure a context."""
+        try:
+            add_authorities(context, self.content().decode(errors="replace"))
+        except ValueError as error:
+            raise self._unreadable(error) from error
+        context.verify_mode = ssl.CERT_REQUIRED
+
+    def content(self) -> bytes:
+        """Return the content of the file.
+
+        Raises:
+            ConfigError: it cannot be read.
+        """
+        try:
+            return self._file.read_bytes()
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: Exception) -> ConfigError:
+        return ConfigError(f"cannot read the client certificate authority from {self._file}: {error}")
+
+
 class CertificateMetrics:
     """Metrics of certificates in files, with controller-runtime's names."""
 
@@ -51,19 +87,29 @@ class CertificateMetrics:
 
 
 class CertificateDirectory:
-    """TLS source for the current `tls.crt` and `tls.key` of a directory.
+    """TLS source for the current `tls.crt` and `tls.key` of a directory, configured by options.
+
+    A new context follows a change of the pair, and of the file of a `ClientAuthority` among the options.
 
     Raises:
-        ConfigError: they are missing or invalid at the start.
+        ConfigError: a file is missing or invalid at the start.
     """
 
-    def __init__(self, directory: str | Path, *, certificate: str = CERTIFICATE, key: str = KEY) -> None:
+    def __init__(
+        self,
+        directory: str | Path,
+        *,
+        certificate: str = CERTIFICATE,
+        key: str = KEY,
+        options: Iterable[TLSOption] = (),
+    ) -> None:
         self._directory = Path(directory)
         self._paths = self._directory / certificate, self._directory / key
+        self._options = tuple(options)
         self._lock = threading.Lock()
         self._metrics = CertificateMetrics()
         # The contents that the context was made of, and the last error since then.
-        self._loaded = self._pair()
+        self._loaded = self._contents()
         self._context = self._load(self._loaded)
         self._failure = ""
 
@@ -84,29 +130,30 @@ class CertificateDirectory:
         return context
 
     def _reload(self) -> ConfigError | bool:
-        """Load the pair if it has changed; return whether it has, or an error other than the last one."""
+        """Load the files if they have changed; return whether they have, or an error other than the last one."""
         try:
-            pair = self._pair()
-            is_new = pair != self._loaded
+            contents = self._contents()
+            is_new = contents != self._loaded
             if is_new:
                 # Recorded once it is loaded, so that each connection tries again.
-                self._context, self._loaded = self._load(pair), pair
+                self._context, self._loaded = self._load(contents), contents
             self._failure = ""
         except ConfigError as error:
             is_known, self._failure = str(error) == self._failure, str(error)
             return False if is_known else error
         return is_new
 
-    def _pair(self) -> tuple[bytes, bytes]:
-        certificate, key = self._paths
+    def _contents(self) -> tuple[bytes, ...]:
+        """Return the certificate, the key, and the authorities of clients."""
+        authorities = [option.content() for option in self._options if isinstance(option, ClientAuthority)]
         try:
-            return certificate.read_bytes(), key.read_bytes()
+            return *(path.read_bytes() for path in self._paths), *authorities
         except OSError as error:
             raise ConfigError(f"cannot read the serving certificate: {error}") from error
 
-    def _load(self, pair: tuple[bytes, bytes]) -> ssl.SSLContext:
+    def _load(self, contents: tuple[bytes, ...]) -> ssl.SSLContext:
         try:
-            context = serving_context(b"\n".join(pair))
+            context = serving_context(b"\n".join(contents[:2]))
         except ssl.SSLError as error:
             raise ConfigError(
                 f"{self._paths[0]} and {self._paths[1].name} are not a certificate and its key: {error.reason or error}"
@@ -115,6 +162,8 @@ class CertificateDirectory:
             raise ConfigError(f"{self._paths[1]}: {error}") from error
         except OSError as error:  # for example out of file descriptors
             raise ConfigError(f"cannot load the serving certificate: {error}") from error
+        for option in self._options:
+            option(context)
         self._metrics.read.inc()
         return context
 

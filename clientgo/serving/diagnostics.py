@@ -31,7 +31,7 @@ from clientgo.serving.checks import (
     informers_synced,
     not_shutting_down,
 )
-from clientgo.stop.lifecycle import Group
+from clientgo.stop.lifecycle import Group, StillRunning
 from clientgo.stop.stopping import ends_with
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 log = get_logger(__name__)
 
-END_SECONDS = 5.0
+END_SECONDS = 0.5
 """Seconds that responses in progress may take when the program ends."""
 
 
@@ -151,7 +151,7 @@ def serve_diagnostics(diagnostics: Diagnostics, stop: threading.Event) -> Iterat
     diagnostics.ready["shutdown"] = not_shutting_down(stop)
     with ExitStack() as stack:
         # Threads that the program's stop does not end, so that clients see readiness fail.
-        group = stack.enter_context(Group().ending_within(END_SECONDS))
+        group = stack.enter_context(_ending(Group()))
         servers = []
         if diagnostics.probe_address is not None:
             # Loaded here: a program that serves nothing need not spend a twentieth of its start.
@@ -170,6 +170,20 @@ def serve_diagnostics(diagnostics: Diagnostics, stop: threading.Event) -> Iterat
             diagnostics.urls["dashboard"] = url = diagnostics.urls["metrics"] + diagnostics.dashboard.path
             log.info("serving the dashboard", extra={"url": url})
         yield
+
+
+@contextmanager
+def _ending(group: Group) -> Iterator[Group]:
+    """End the group after the block; a check of the program that blocks neither delays nor fails the program's end."""
+    try:
+        yield group
+    finally:
+        group.stop()
+        try:
+            group.join(END_SECONDS)
+        except StillRunning as error:
+            log.warning("a check or page has not returned; not waiting for it", extra={"err": error})
+            group.raise_crash()
 
 
 def _not_started() -> None:

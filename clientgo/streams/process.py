@@ -64,14 +64,18 @@ class RemoteProcess:
     """A process in a container. Use it in a `with` block, whose end closes the connection.
 
     Iterating returns the output as it arrives, and ends with the process. A connection that ends before is an error:
-    `ConnectionFailed`. One thread reads; others may write, resize and close.
+    `ConnectionFailed`. One thread reads; others may write, resize and close. `has_input` is whether it was started with
+    an input.
     """
 
-    def __init__(self, channels: ChannelSocket, *, name: str = "process", clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self, channels: ChannelSocket, *, name: str = "process", has_input: bool = False, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
         self.name = name
         self.exit_code: int | None = None
         """The exit code of the process; None as long as it runs."""
         self._channels = channels
+        self._input_is_open = has_input
         self._clock = clock
         self._error = bytearray()
         self._status = Status()
@@ -133,6 +137,7 @@ class RemoteProcess:
             ConnectionFailed: the server is too old: its protocol has no message for it.
         """
         self._need_end_of_input()
+        self._input_is_open = False
         self._channels.end(STDIN)
 
     def resize(self, columns: int, rows: int) -> None:
@@ -151,6 +156,9 @@ class RemoteProcess:
     def communicate(self, data: bytes | Iterable[bytes] = (), *, timeout: float | None = None) -> CommandResult:
         """Send input, if there is any, and its end; return the output once the process has ended.
 
+        The input of a process that has one ends in any case, as that of a local process does. Only if the server is too
+        old to end it, and there is nothing to send, it stays open.
+
         Raises:
             ConnectionFailed: the connection was lost, or the process did not end within `timeout` seconds.
             ApiError: the command could not be run.
@@ -161,7 +169,7 @@ class RemoteProcess:
         """Communicate until a deadline that has begun before, such as that of the opening."""
         output = {"stdout": bytearray(), "stderr": bytearray()}
         try:
-            if data:
+            if data or (self._input_is_open and self._channels.can_end_channels):
                 self.feed((data,) if isinstance(data, bytes) else data)
             while (piece := self.read(deadline.timeout)) is not None:
                 output[piece.stream] += piece.data
@@ -228,4 +236,5 @@ class RemoteProcess:
 
 def open_process(requester: Requester, request: Request) -> RemoteProcess:
     """Run a command, or attach to a running one; `request` is that of the subresource."""
-    return RemoteProcess(open_channels(requester, request), name=request.name)
+    channels = open_channels(requester, request)
+    return RemoteProcess(channels, name=request.name, has_input=request.query.get("stdin") == "true")

@@ -135,7 +135,8 @@ class TypedClient(CreateClient[T]):
 
         Fields that both have alike stay as they are on the server, also those that the class lacks (client-go's
         `MergeFrom`). A list that differs is sent whole: `optimistic_lock` prevents that it replaces the changes of
-        others, but fields of its items that the class lacks are lost. A status subresource has a patch of its own.
+        others, but fields of its items that the class lacks are lost. A merge patch cannot set a null: those in changed
+        lists or free-form content are lost, too. A status subresource has a patch of its own.
 
         Raises:
             Conflict: the object changed since `old` was read, with `optimistic_lock`.

@@ -16,6 +16,7 @@ from clientgo.internal.collector import without_collection
 from clientgo.meta.codec import Codec, ObjectList, Undecodable, UnexpectedObject, identity
 from clientgo.meta.listitems import RawList, list_parts
 from clientgo.meta.objects import ObjectMeta
+from clientgo.meta.shallow_json import with_whole_characters
 from clientgo.meta.typemeta import (
     AcceptedKinds,
     TypeMeta,
@@ -78,6 +79,7 @@ def fetch_with_json(
     accepted = kinds_of(codec, accept=request.accept, success=sent is not None)
 
     def decode(body: bytes, server: str) -> tuple[T, bytes]:
+        body = with_whole_characters(body)
         if check_response(body, accepted, server) and sent is not None:
             return sent, body
         obj = codec.decode(body)
@@ -139,7 +141,7 @@ class _ListDecoder(Generic[T]):
         return result
 
     def _split(self, body: bytes, server: str) -> RawList:
-        accepted = self._accepted
+        accepted, body = self._accepted, with_whole_characters(body)
         check_response(body, accepted, server)
         try:
             page = self._codec.split_list(body)

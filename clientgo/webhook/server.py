@@ -13,7 +13,7 @@ import ssl
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,8 @@ from clientgo.log import get_logger
 from clientgo.program.commandline import SERVING, flag
 from clientgo.program.flags import Address, port
 from clientgo.serving import Check, Handler, Limits, Server, TLSSource, Unhealthy
-from clientgo.serving.certificates import CERTIFICATE, KEY, CertificateDirectory
+from clientgo.serving.certificates import CERTIFICATE, KEY, CertificateDirectory, ClientAuthority, TLSOption
 from clientgo.stop.lifecycle import Group
-from clientgo.tls import add_authorities
 from clientgo.webhook.conversion import PATH as CONVERSION_PATH
 from clientgo.webhook.conversion import conversion_route
 from clientgo.webhook.handlers import AdmissionHandler, AsyncAdmissionHandler
@@ -48,9 +47,6 @@ first request, even when all connections are in use: as long as Go waits for a h
 webhook. An API server closes idle connections after 90 s (Go's default). If this server closed one first, a request
 just being sent would fail: a POST is not retried.
 """
-
-TLSOption = Callable[[ssl.SSLContext], object]
-"""Configures a TLS context before use: `tls_minimum(...)`, `client_authority(...)` or your own function."""
 
 SHUTDOWN_SECONDS = 30.0
 """Seconds that requests in progress have to finish after a stop."""
@@ -112,23 +108,19 @@ def tls_minimum(version: ssl.TLSVersion) -> TLSOption:
 
 
 def client_authority(file: str | Path) -> TLSOption:
-    """Reject clients without a certificate of this authority (PEM), to accept only the API server."""
+    """Reject clients without a certificate of the authority in this file (PEM), to accept only the API server.
 
-    def apply(context: ssl.SSLContext) -> None:
-        try:
-            add_authorities(context, Path(file).read_text(encoding="utf-8", errors="replace"))
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"cannot read the client certificate authority from {file}: {error}") from error
-        context.verify_mode = ssl.CERT_REQUIRED
-
-    return apply
+    A new file is used as soon as it exists, as those of `cert_dir` are.
+    """
+    return ClientAuthority(file)
 
 
 class WebhookServer:
     """Serves webhooks on `port` from `start` until its event is set; port 0 selects a free port.
 
     `cert_dir` contains `tls.crt` and `tls.key`, as in a mounted Secret of kubernetes.io/tls; new files are used as soon
-    as they exist. `tls` replaces them. Register webhooks before the start.
+    as they exist. `tls` replaces them: the options then configure each of its contexts once. Register webhooks before
+    the start.
     """
 
     # Attributes of a runnable.
@@ -255,8 +247,7 @@ class WebhookServer:
         return check
 
     def _source(self) -> TLSSource:
-        source = self._tls if self._tls is not None else self._directory()
-        return _Prepared(source, self._options)
+        return self._directory() if self._tls is None else _Prepared(self._tls, self._options)
 
     def _directory(self) -> CertificateDirectory:
         certificate, key = self._files
@@ -266,7 +257,7 @@ class WebhookServer:
                 f"no certificate for webhooks: {self.cert_dir} has no {' and no '.join(missing)}; "
                 "mount one there (cert-manager), or set ENABLE_WEBHOOKS=false to run without webhooks"
             )
-        return CertificateDirectory(self.cert_dir, certificate=certificate, key=key)
+        return CertificateDirectory(self.cert_dir, certificate=certificate, key=key, options=self._options)
 
     def _check_not_started(self, what: str) -> None:
         if self._server is not None:

@@ -4,6 +4,7 @@ import io
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,17 @@ def clientset() -> Iterator[DynamicClientset]:
 
 def results(outcomes: list[object]) -> list[str]:
     return [str(item).rpartition(": ")[2] for item in outcomes]
+
+
+@pytest.mark.parametrize("write", [delete_yaml, lambda clientset, text: apply_yaml(clientset, text, field_manager="x")])
+def test_only_a_created_object_may_have_a_generated_name(clientset: DynamicClientset, write: Any) -> None:
+    text = "{apiVersion: v1, kind: ConfigMap, metadata: {generateName: run-}}"
+    first, second = (create_yaml(clientset, text)[0] for _ in range(2))
+    assert first.name.startswith("run-")
+    assert first.name != second.name
+    assert clientset.resource(CONFIG_MAPS, "default").get(first.name).metadata.generate_name == "run-"
+    with pytest.raises(ConfigError, match=r"needs apiVersion, kind and metadata\.name"):
+        write(clientset, text)
 
 
 def test_objects_are_applied_in_order_and_the_second_time_unchanged(clientset: DynamicClientset) -> None:

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from clientgo.dynamic.codec import UnstructuredCodec
 from clientgo.dynamic.unstructured import unstructured_type
+from clientgo.internal.patterns import SURROGATE
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import GroupVersionResource, Undecodable
 from clientgo.meta.codec import Codec, codec_for, identity
-from clientgo.meta.shallow_json import elements, members
+from clientgo.meta.shallow_json import elements, members, with_whole_characters
 from tests.meta.nesting_limit import DEEP
 
 NAMES = b'"name":"deep","namespace":"ns","uid":"u","resourceVersion":"8"'
@@ -146,3 +147,10 @@ def test_invalid_array_is_rejected(data: bytes) -> None:
 def test_invalid_object_is_rejected(data: bytes) -> None:
     with pytest.raises(msgspec.DecodeError, match="expected "):
         members(data)
+
+
+@given(st.lists(st.sampled_from(["\ud83d", "\ude00", "\\", "u", "d83d", '"', "é", "\ud800\udfff"])).map("".join))
+def test_halves_of_surrogate_pairs_are_replaced_and_nothing_else(value: str) -> None:
+    encoded = json.dumps(value)
+    expected = SURROGATE.sub("\N{REPLACEMENT CHARACTER}", json.loads(encoded))
+    assert msgspec.json.decode(with_whole_characters(encoded.encode())) == expected

@@ -11,6 +11,7 @@ from clientgo.errors import ConfigError
 from clientgo.program.commandline import ServingFlags
 from clientgo.program.flags import Address
 from clientgo.serving import Diagnostics, Unhealthy
+from clientgo.stop import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import WorkQueue
 from tests.serving.diagnosed import LOOPBACK, METRICS, get, serving
@@ -56,6 +57,23 @@ def test_readiness_fails_as_soon_as_the_program_stops_and_liveness_does_not() ->
         stop.set()
         assert get(diagnostics.urls["probes"], "/readyz/shutdown") == (500, "internal server error: shutting down\n")
         assert get(diagnostics.urls["probes"], "/healthz") == (200, "ok")
+
+
+def test_check_that_blocks_does_not_hold_up_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    began, returned = threading.Event(), threading.Event()
+
+    def blocked() -> None:
+        began.set()
+        returned.wait()
+
+    with Group() as clients:
+        with serving(PROBES) as diagnostics:
+            diagnostics.alive["blocked"] = blocked
+            clients.start(get, diagnostics.urls["probes"], "/healthz", name="client")
+            assert began.wait(20)
+        assert clients.alive()  # the check goes on, and its client waits
+        returned.set()
+    assert "a check or page has not returned; not waiting for it" in caplog.text
 
 
 @pytest.mark.feature("A-23")

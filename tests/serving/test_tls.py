@@ -90,7 +90,7 @@ def test_connection_during_a_reload_gets_the_new_certificate(tmp_path: Path, aut
             served.append(self.context())
             answered.set()
 
-        def _load(self, pair: tuple[bytes, bytes]) -> ssl.SSLContext:
+        def _load(self, pair: tuple[bytes, ...]) -> ssl.SSLContext:
             if hasattr(self, "_context"):  # not the first
                 group.start(self.second, name="second")
                 answered.wait(0.2)  # as long as a load may take; a thread that does not wait answers at once

@@ -126,6 +126,31 @@ def test_input_is_sent_and_ended(data: bytes | list[bytes]) -> None:
     assert sent[-1] == bytes((CLOSE, STDIN))
 
 
+class EndsWithInput(FakeDuplex):
+    """The connection of a process that ends once its input has ended."""
+
+    def receive(self, timeout: float | None) -> bytes:
+        eventually(lambda: self.sent)
+        return super().receive(timeout)
+
+
+def test_communicate_without_data_ends_the_input() -> None:
+    duplex = EndsWithInput(OUT, status(), closing())
+    assert pods(duplex).exec("web", COMMAND, stdin=True).communicate().stdout == b"out\xff"
+    assert duplex.frames() == [(ABNF.OPCODE_BINARY, bytes((CLOSE, STDIN)))]
+
+
+def test_communicate_without_an_input_sends_nothing() -> None:
+    duplex = FakeDuplex(OUT, status(), closing())
+    assert pods(duplex).exec("web", COMMAND).communicate().stdout == b"out\xff"
+    assert duplex.frames() == []
+
+
+def test_communicate_with_an_older_server_leaves_the_input_open() -> None:
+    process = pods(FakeDuplex(OUT, status(), closing()), protocol=V4).exec("web", COMMAND, stdin=True)
+    assert process.communicate().stdout == b"out\xff"
+
+
 def test_terminal_is_written_to_and_resized() -> None:
     duplex = FakeDuplex(silent=True)
     with pods(duplex).exec("web", ["sh"], stdin=True, tty=True) as process:

@@ -1,5 +1,6 @@
 """Responses with the HTTP status 200 that are not what was requested."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -150,6 +151,17 @@ def test_list_without_items_is_empty_and_one_of_other_items_is_an_error() -> Non
             Gadgets(client(page(*items)), "ns").list()
     with pytest.raises(InvalidResponse, match=r"got an invalid list: .*items"):
         Gadgets(client({"kind": "GadgetList", "items": 7}), "ns").list()
+
+
+def test_half_of_a_surrogate_pair_is_read_as_go_does_and_hides_no_object() -> None:
+    odd = json.dumps(WIRE | {"spec": {"color": "\ud83dred \U0001f534"}}).encode()
+    items = b'{"kind":"GadgetList","metadata":{},"items":[%b,%b]}' % (odd, json.dumps(WIRE).encode())
+    event = b'{"type":"ADDED","object":%b}\n' % odd
+    transport = FakeTransport(reply(odd), reply(items), FakeStream(event, end=True))
+    gadgets = Gadgets(RESTClient(Config(SERVER), transport=transport), "ns")
+    received = [gadgets.get("g"), *gadgets.list().items, *(change.object for change in gadgets.watch())]
+    color = "\N{REPLACEMENT CHARACTER}red \U0001f534"
+    assert [obj.spec.color for obj in received] == [color, color, "red", color]
 
 
 def test_watch_reports_objects_of_other_kinds_and_raises_failures(caplog: pytest.LogCaptureFixture) -> None:

@@ -13,6 +13,7 @@ from clientgo.errors import ConfigError
 from clientgo.pki import CertificateAuthority
 from clientgo.serving import Limits, Unhealthy
 from clientgo.stop.lifecycle import Group
+from clientgo.tls import load_key_pair
 from clientgo.webhook import (
     AdmissionRequest,
     AdmissionResponse,
@@ -160,6 +161,30 @@ def test_clients_can_be_asked_for_a_certificate(tmp_path: Path, authority: Certi
     broken = WebhookServer(port=0, cert_dir=tmp_path, tls_options=(client_authority(tmp_path / "none"),))
     with pytest.raises(ConfigError, match="cannot read the client certificate authority"):
         broken.start(stopped())
+
+
+def test_rotated_authority_of_clients_is_used_at_once(tmp_path: Path, authority: CertificateAuthority) -> None:
+    file, old, new = tmp_path / "ca.crt", CertificateAuthority.create("old"), CertificateAuthority.create("new")
+    file.write_bytes(old.certificate)
+    server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path, tls_options=(client_authority(file),))
+
+    def is_accepted(clients: CertificateAuthority) -> bool:
+        context = ssl.create_default_context(cadata=authority.certificate.decode())
+        load_key_pair(context, b"\n".join(clients.client("api-server")))
+        with closing(http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)) as connection:
+            try:
+                connection.request("GET", "/")
+                return connection.getresponse().status == 404
+            except OSError:
+                return False
+
+    with running(server):
+        assert [is_accepted(old), is_accepted(new)] == [True, False]
+        file.write_bytes(new.certificate)
+        assert [is_accepted(old), is_accepted(new)] == [False, True]
+        for content in (None, b"not a certificate"):  # the previous one stays in use
+            file.unlink() if content is None else file.write_bytes(content)
+            assert [is_accepted(old), is_accepted(new)] == [False, True]
 
 
 def test_limits_can_be_set(tmp_path: Path, authority: CertificateAuthority) -> None:

@@ -147,6 +147,10 @@ def test_problem_is_reported_with_its_fix(tmp_path: Path, text: str, expected: s
         ('group="g.io", version="v1", crd=False', "crd=False requires storage=False"),
         ('group="a.k8s.io", version="v1"', 'annotations=(("api-approved.kubernetes.io", "unapproved'),
         ('group="g.io", version="v1", columns=(Column("N", "string", ".spec.x"),)', "path not found: .spec.x"),
+        (
+            """group="g.io", version="v1", columns=(Column("N", "string", ".a[?(@.b='c')].d"),)""",
+            "unexpected \"[?(@.b='c')].d\"",
+        ),
     ],
 )
 def test_invalid_api_type_option_is_reported_with_its_line(tmp_path: Path, mark: str, expected: str) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ TEXTS = st.one_of(
     st.sampled_from([*HOSTILE_TEXTS, "x" * 300]),
     st.tuples(st.sampled_from(HOSTILE_TEXTS), st.sampled_from(HOSTILE_TEXTS)).map("".join),
 )
+IMPORTS = re.compile(r"^from .*", re.MULTILINE)
 INVALID_IN_NAMES = re.compile(r"[\"\\\x00-\x1f\x7f]")
 NAMES = TEXTS.filter(lambda text: not INVALID_IN_NAMES.search(text))
 LEAVES = st.fixed_dictionaries(
@@ -265,6 +267,30 @@ def test_kind_that_collides_with_an_import_gets_another_class_name(tmp_path: Pat
         [sys.executable, "-c", use], env=env, capture_output=True, text=True, check=False, timeout=60
     )
     assert (result.stdout, result.stderr) == ("Lister\n", "")
+
+
+@pytest.mark.e2e
+def test_kinds_named_as_the_types_of_fields_are_decoded(tmp_path: Path) -> None:
+    stored = {"time": "2026-01-02T03:04:05Z", "names": ["a"], "labels": {"a": "b"}, "any": {"a": 1}}
+    schema = obj(spec=obj(
+        time={"type": "string", "format": "date-time"}, names={"type": "array", "items": STRING},
+        labels={"type": "object", "additionalProperties": STRING}, any={"x-kubernetes-preserve-unknown-fields": True},
+    ))  # fmt: skip
+    assert generated(tmp_path, json.dumps(definition(schema))) == 0
+    imported = re.findall(r"[A-Z]\w*[a-z]\b", "\n".join(IMPORTS.findall((tmp_path / "made/types/g_v1.py").read_text())))
+    documents = [definition(schema, names={"kind": kind, "plural": kind.lower()}) for kind in imported]
+    assert len(imported) > 4
+    assert generated(tmp_path, "\n---\n".join(map(json.dumps, documents))) == 0
+    use = f"""
+        from clientgo.meta import from_dict, to_dict
+        from made.clientset.scheme import KINDS
+        stored = {stored}
+        print(*[kind.__name__ for kind in KINDS if to_dict(from_dict(kind, {{"spec": stored}}))["spec"] != stored])"""
+    env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    result = subprocess.run(
+        [sys.executable, "-c", dedent(use)], env=env, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (result.stdout, result.stderr) == ("\n", "")
 
 
 @pytest.mark.e2e

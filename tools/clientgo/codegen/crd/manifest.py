@@ -16,6 +16,7 @@ from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind, own_kind, with_storage
 from clientgo.codegen.model import non_empty
 from clientgo.codegen.problems import Problems
+from clientgo.meta import jsonpath
 from clientgo.meta.scheme import ApiType, Column, WebhookConversion
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
@@ -159,9 +160,17 @@ def subresources_of(api: ApiType) -> dict[str, Any]:
 
 
 def _check_paths(kind: OwnKind, schema: Schema, problems: Problems) -> None:
-    """Report unknown fields in the paths of columns and of the scale subresource, which a server accepts."""
+    """Report unknown fields in the paths of columns and of the scale subresource, which a server accepts.
+
+    It also accepts columns with an invalid path, and shows none of the kind's columns then.
+    """
     api, name = kind.api, kind.cls.__name__
     paths = [column.json_path for column in api.columns]
+    for path in paths:
+        try:
+            jsonpath.parse(path)
+        except ValueError as error:
+            problems.at_class(kind.cls, f"{name}: {error}: expected a path such as .status.phase")
     if api.scale is not None:
         paths += [api.scale.spec_path, api.scale.status_path, api.scale.selector_path]
     for path in paths:

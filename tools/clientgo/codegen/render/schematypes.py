@@ -156,7 +156,7 @@ _IMPORTED = frozenset({
     "FakeClientsetMixin", "GroupVersionKind", "GroupVersionResource", "InformerFactory", "InformerGroup",
     "KindInformer", "ListOf", "ListOrUnset", "Lister", "Mapping", "ObjectApplyConfiguration", "ObjectMeta",
     "ObjectMetaApplyConfiguration", "Scale", "ScaleClient", "ScaleSubresource", "Scheme", "Sequence",
-    "SharedInformerFactory", "StatusClient", "StructWithLists", "SubresourceClient", "TypedClient", "UnsetType",
+    "SharedInformerFactory", "StatusClient", "StructWithLists", "SubresourceClient", "Time", "TypedClient", "UnsetType",
 })  # fmt: skip
 
 
