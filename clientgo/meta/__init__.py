@@ -39,6 +39,7 @@ from clientgo.meta.selectors import (
     nothing,
     parse_selector,
     selector_for,
+    selector_of,
 )
 
 __all__ = [
@@ -48,5 +49,6 @@ __all__ = [
     "Undecodable", "Unencodable", "UnknownNumber", "UnknownValue", "WebhookConversion", "api_of", "api_type", "change",
     "compare_resource_versions", "constrained", "controller_of", "controller_uids", "decode", "duration_seconds",
     "encode", "everything", "from_dict", "is_controlled_by", "is_label_value", "is_qualified_name", "meta_for",
-    "new_controller_ref", "nothing", "object_name", "parse_selector", "replace", "selector_for", "to_dict",
+    "new_controller_ref", "nothing", "object_name", "parse_selector", "replace", "selector_for", "selector_of",
+    "to_dict",
 ]  # fmt: skip

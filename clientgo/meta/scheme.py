@@ -207,7 +207,8 @@ class Scheme:
             existing = self._classes.setdefault(gvk, cls)
             if existing is not cls:
                 raise ValueError(
-                    f"cannot register {cls.__qualname__} for {gvk}: {existing.__qualname__} is registered already"
+                    f"cannot register {cls.__module__}.{cls.__qualname__} for {gvk}: "
+                    f"{existing.__module__}.{existing.__qualname__} is registered already; use one class for the kind"
                 )
 
     def class_of(self, gvk: GroupVersionKind) -> type | None:

@@ -132,7 +132,7 @@ def selector_for(labels: Mapping[str, str]) -> Selector:
 
 
 def selector_of(selector: SelectorLike) -> Selector:
-    """Return a selector in the form of a value.
+    """Return the selector of a text, of labels, or of a `LabelSelector` of a spec; a selector as it is.
 
     Raises:
         ValueError: it is invalid.
