@@ -349,12 +349,13 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:
-    """Parse a field selector.
+    """Parse a field selector; as in client-go, a term without field and value selects everything.
 
     Raises:
         ValueError: a term has no operator, or its value has an invalid escape; in client-go's words.
     """
-    return tuple(_term(part, text) for part in _PARTS.findall(text))
+    terms = (_term(part, text) for part in _PARTS.findall(text))
+    return tuple(term for term in terms if term.field or term.value)
 
 
 # By group, resource and field: the path in the JSON, and the value that the JSON does not contain.

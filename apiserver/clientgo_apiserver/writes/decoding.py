@@ -65,7 +65,7 @@ def decode_metadata(write: Write, obj: Object, stored: Object | None = None) -> 
     """
     try:
         kind = None if write.resource.custom else write.resource.kind
-        meta = normalize(obj.get("metadata"), write.unknown, kind=kind, stored=stored, merged=write.strategic)
+        meta = normalize(obj.get("metadata"), write.unknown, kind=kind, stored=stored, merged=write.unstructured)
     except DecodeError as error:
         raise write.undecodable(error) from error
     if not write.namespace:  # dropped, as Kubernetes' EnsureObjectNamespaceMatchesRequestNamespace does
@@ -132,7 +132,7 @@ def decode_object(write: Write, obj: Object, old: Object | None) -> Object:
     else:
         message = message_of(resource.api_version, resource.kind)
         try:
-            decoded = decode(message, obj, write.unknown, old, merged=write.strategic)
+            decoded = decode(message, obj, write.unknown, old, merged=write.unstructured)
             new = set_defaults(resource, message, decoded, old, write.now)
         except DecodeError as error:
             raise write.undecodable(error) from error

@@ -33,6 +33,7 @@ NAMESPACED: dict[str, tuple[str, Object]] = {
     "daemonsets": ("/apis/apps/v1", {"spec": WORKLOAD}),
     "deployments": ("/apis/apps/v1", {"spec": WORKLOAD}),
     "endpoints": ("/api/v1", {}),
+    "resourceclaimtemplates": ("/apis/resource.k8s.io/v1", {"spec": {"spec": {}}}),
     "endpointslices": ("/apis/discovery.k8s.io/v1", {"addressType": "IPv4"}),
     "events": ("/apis/events.k8s.io/v1", {"regarding": {"namespace": "default"}}),
     "horizontalpodautoscalers": ("/apis/autoscaling/v2", {"spec": {"maxReplicas": 3, "scaleTargetRef": TARGET}}),
@@ -89,6 +90,9 @@ endpointslices endpoints: [{addresses: [0.0.0.0]}] => endpoints[0].addresses[0]:
 endpointslices endpoints: [{addresses: [224.0.0.1]}] => endpoints[0].addresses[0]: Invalid value: "224.0.0.1": may not
 endpointslices addressType: FQDN, endpoints: [{addresses: [a]}] => endpoints[0].addresses[0]: Invalid value: "a": should
 endpointslices ports: [{name: a, port: 1}, {name: a, port: 2}] => ports[1].name: Duplicate value: "a"
+resourceclaimtemplates {metadata: {name: a, uid: u, creationTimestamp: "2026-01-01T00:00:00Z"}}
+    => metadata.name: Forbidden: cannot be set && metadata.uID: Forbidden: cannot be set
+    && metadata.creationTimestamp: Forbidden: cannot be set
 ingresses {} => spec: Invalid value: null: either `defaultBackend` or `rules` must be specified
 ingresses {defaultBackend: {}} => defaultBackend: Invalid value: "": resource or service backend is required
 ingresses {defaultBackend: {service: {name: A, port: {}}}} => defaultBackend.service.name: Invalid value: "A": a
@@ -299,6 +303,11 @@ jobs {} -> {completions: 7} => completions: Invalid value: 7: field is immutable
 jobs {} -> status: {completionTime: "2024-01-01T00:00:00Z"}
     => status.completionTime: Invalid value: "2024-01-01T00:00:00Z": cannot set completionTime when there is no
 secrets {} -> type: other => type: Invalid value: "other": field is immutable
+endpointslices endpoints: [{addresses: [1.2.3.4]}] -> addressType: IPv6
+    => addressType: Invalid value: "IPv6": field is immutable
+persistentvolumeclaims {} -> {resources: {requests: {storage: null}}}
+    => resources[storage]: Required value && spec: Forbidden: spec is immutable after creation
+    && resources.requests.storage: Forbidden: field can not be less than status.capacity
 persistentvolumeclaims {} -> {accessModes: [ReadOnlyMany]}
     => spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for
 persistentvolumes {} -> {hostPath: {path: /y}}

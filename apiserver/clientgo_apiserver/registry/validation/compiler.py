@@ -7,6 +7,7 @@ from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
+from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.api.datafiles import read_sections
 from clientgo_apiserver.api.status import Cause
 from clientgo_apiserver.registry.validation import (
@@ -259,6 +260,8 @@ def _condition(path: str, operator: str = "", expected: str = "") -> ScopeTest:
         return read(scope.enclosing(enclosing) if enclosing else scope.value)
 
     values = expected.split(",")
+    if operator == "changed":
+        return lambda scope: scope.old is None or not same(read(scope.value), read(scope.old))
     if operator == "":
         return lambda scope: actual(scope) not in (None, "", [], {}, False)
     if operator == "!=":
