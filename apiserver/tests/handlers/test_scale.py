@@ -139,7 +139,9 @@ def test_unversioned_scale_of_a_custom_object_takes_the_replicas_from_their_owne
 
 def test_apply_of_a_custom_scale_without_managers_fails_for_the_live_object(widgets: Kube) -> None:
     status = widgets.refused(500, "PATCH", f"{WIDGETS}/a/scale?fieldManager=m", SCALE, APPLY)
-    assert status["message"].startswith("failed to create manager for existing fields: failed to convert live object (/;")
+    assert status["message"].startswith(
+        "failed to create manager for existing fields: failed to convert live object (/;"
+    )
 
 
 def test_scaled_workload_has_the_warnings_of_its_pods(kube: Kube) -> None:

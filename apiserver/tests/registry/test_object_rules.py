@@ -334,6 +334,26 @@ persistentvolumeclaims {} -> status: {allocatedResources: {storage: "-1"}}
 persistentvolumeclaims {} -> status: {allocatedResources: {storage: "1", example.com/a: "1"}} => ok
 jobs {suspend: true} -> {template: {spec: {containers: [{name: c, image: j}]}}}
     => template.spec: Invalid value:
+nodes {} -> status: {declaredFeatures: [b, A/c, A/c]}
+    => status.declaredFeatures[0]: Invalid value: "b": invalid feature name "b": must start with an UpperCamelCase
+    && status.declaredFeatures[1]: Invalid value: "A/c": list must be sorted alphabetically
+    && status.declaredFeatures[2]: Duplicate value: "A/c"
+pods {} -> status: {extendedResourceClaimStatus: {requestMappings: [
+    {containerName: x, resourceName: r, requestName: A}, {containerName: c, resourceName: r, requestName: a}]}}
+    => status.extendedResourceClaimStatus.requestMappings[0].containerName: Invalid value: "x": must match the name of
+    && status.extendedResourceClaimStatus.requestName: Invalid value: "A": a lowercase RFC 1123 label must consist of
+    && status.extendedResourceClaimStatus.requestMappings[1].resourceName: Invalid value: "r": must match the extended
+    && status.extendedResourceClaimStatus.resourceClaimName: Required value
+pods {} -> status: {containerStatuses: [{name: c, user: {linux: {uid: -1, supplementalGroups: [-2]}},
+    allocatedResourcesStatus: [{name: cpu, resources: [{health: x, resourceID: a}, {health: Healthy, resourceID: a}]},
+    {name: "claim:a"}]}], ephemeralContainerStatuses: [{name: d, allocatedResourcesStatus: [{name: cpu}]}]}
+    => status.containerStatuses[0].user.linux.uid: Invalid value: -1: must be between 0 and 2147483647, inclusive
+    && status.containerStatuses[0].user.linux.supplementalGroups[0]: Invalid value: -2: must be between
+    && status.containerStatuses[0].allocatedResourcesStatus[0].name: Invalid value: "cpu": must match one of
+    && status.containerStatuses[0].allocatedResourcesStatus[0].resources[0].health: Unsupported value: "x"
+    && status.containerStatuses[0].allocatedResourcesStatus[0].resources[1].resourceID: Duplicate value: "a"
+    && status.containerStatuses[0].allocatedResourcesStatus[1].name: Invalid value: "claim:a": must match one of
+    && status.ephemeralContainerStatuses[0].allocatedResourcesStatus: Forbidden: must not be specified in container
 configmaps immutable: true, data: {a: b} -> data: {a: c} => data: Forbidden: field is immutable when `immutable` is
 """
 

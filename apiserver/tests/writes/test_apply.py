@@ -409,7 +409,9 @@ def test_applied_value_that_cannot_be_converted_is_an_error_of_the_server(
     config = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, **fields}
     url = "/api/v1/namespaces/default/secrets/s?fieldManager=m"
     message = kube.refused(code, "PATCH", url, config, APPLY)["message"]
-    assert message.startswith("failed to convert new object (/s; /v1, Kind=Secret) to proper version: unable to convert")
+    assert message.startswith(
+        "failed to convert new object (/s; /v1, Kind=Secret) to proper version: unable to convert"
+    )
     assert reason in message
 
 

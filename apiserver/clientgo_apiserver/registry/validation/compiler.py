@@ -25,7 +25,7 @@ from clientgo_apiserver.registry.validation import (
     storage,
     webhooks,
 )
-from clientgo_apiserver.registry.validation.pods import containers, resources, specs, updates, volumes
+from clientgo_apiserver.registry.validation.pods import containers, podstatus, resources, specs, updates, volumes
 from clientgo_apiserver.registry.validation.scopes import RULES, FieldCheck, FieldScope, RegisteredRule, within
 from clientgo_apiserver.registry.validation.workloads import controllers, cron, jobs, jobstatus
 from clientgo_apiserver.releases.release import cached_by_release
@@ -34,7 +34,7 @@ from clientgo_apiserver.releases.rows import served_rows
 RULE_MODULES: tuple[ModuleType, ...] = (
     *(generic, access, capacities, certificates, cluster, core, devices, flowcontrol, limits, network, policies),
     *(storage, webhooks),
-    *(containers, resources, specs, updates, volumes),
+    *(containers, podstatus, resources, specs, updates, volumes),
     *(controllers, cron, jobs, jobstatus),
 )
 """Modules whose rules are registered by this import; `expressions` has those about CEL."""
