@@ -72,7 +72,8 @@ async def write_scale(state: State, write: Write, body: bytes, content_type: str
         scale = sent or _decoded(typed, patched(typed, current, media, body))
         return _scaled(write, old, scale, patch=patch, is_typed=is_typed)
 
-    return scale_of(paths, await update(state, write, updated))
+    # The object is not sent, so none of its fields is reported.
+    return scale_of(paths, await update(state, replace(write, validation="Ignore"), updated))
 
 
 def _scaled(write: Write, current_object: Object, scale: Object, *, patch: bool, is_typed: bool) -> UpdatedObject:
@@ -88,6 +89,9 @@ def _scaled(write: Write, current_object: Object, scale: Object, *, patch: bool,
     if replicas < 0 and not resource.custom:
         cause = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("Scale", "autoscaling", write.name, [cause])
+    if replicas < 0:  # also where the schema does not have them
+        cause = invalid_value(resource.scale_paths.spec_path, replicas, "should be a non-negative integer")
+        raise invalid(resource.kind, resource.group, write.name, [cause])
     path = _path(resource.scale_paths)
     obj, entries = _with_value(current_object, path, replicas), current_object["metadata"].get("managedFields", [])
     elements, changed = tuple(f"f:{field}" for field in path), not same(obj, current_object)

@@ -129,7 +129,7 @@ def parse_fields(text: str) -> tuple[FieldTerm, ...]:
 
 
 def supported_fields(resource: Resource, terms: Iterable[FieldTerm]) -> tuple[FieldTerm, ...]:
-    """Return the terms on the stored objects of a resource that has these fields, in the order of a real server (400)."""
+    """Return the terms on stored objects of a resource that has these fields, ordered as on a real server (400)."""
     return tuple(_supported(resource, term) for term in sorted(terms, key=lambda term: term.field))
 
 

@@ -156,3 +156,13 @@ def test_replacement_of_a_missing_custom_object_by_another_kind_is_not_found(wid
     widgets.refused(404, "PUT", f"{WIDGETS}/missing", {**other, "metadata": {"name": "missing"}})
     status = widgets.refused(422, "PUT", f"{WIDGETS}/a", other)
     assert status["details"]["causes"][0]["field"] == "metadata.resourceVersion"
+
+
+def test_replicas_that_the_schema_does_not_have_are_validated_and_not_reported() -> None:
+    crd = definition("widgets", "Widget", schema={"type": "object"})
+    kube = Kube()
+    kube.ok("POST", DEFINITIONS, crd)
+    kube.ok("POST", WIDGETS, {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Widget", "metadata": {"name": "a"}})
+    assert "Warning" not in dict(kube.send("PUT", f"{WIDGETS}/a/scale", scale(2)).headers)
+    status = kube.refused(422, "PUT", f"{WIDGETS}/a/scale", scale(-1))
+    assert status["details"]["causes"][0]["message"] == "Invalid value: -1: should be a non-negative integer"

@@ -10,6 +10,7 @@ from apiserver.tests.inprocess import (
     DEFINITIONS,
     DEPLOYMENTS,
     FOOS,
+    GROUP,
     JSON_PATCH,
     MERGE,
     SERVICES,
@@ -437,3 +438,17 @@ def test_events_lose_their_managers_through_the_other_api(kube: Kube) -> None:
     labelled: Object = {"metadata": {"labels": {"a": "b"}}}
     other = url.replace("/api/v1", "/apis/events.k8s.io/v1")
     assert [*owners(kube.ok("PATCH", f"{other}/e?fieldManager=two", labelled, MERGE))] == ["two"]
+
+
+@pytest.mark.parametrize("validation", ["Warn", "Strict"])
+def test_unknown_field_of_an_applied_custom_object_is_dropped_without_a_word(validation: str) -> None:
+    kube = Kube()
+    schema = {"type": "object", "properties": {"open": {"type": "object"}, "text": {"type": "string", "format": "mac"}}}
+    kube.ok("POST", DEFINITIONS, definition("bars", "Bar", schema=schema))
+    bar = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}, "spec": {"open": {"x": 1}}}
+    url = f"/apis/{GROUP}/v1alpha1/namespaces/default/bars/a?fieldManager=m&fieldValidation={validation}"
+    response = kube.send("PATCH", url, bar, APPLY)
+    assert (response.status, response.json()["spec"]) == (201, {"open": {}})
+    assert "Warning" not in dict(response.headers)
+    # A text with a format is any scalar to an apply, and so invalid later.
+    kube.refused(422, "PATCH", url, {**bar, "spec": {"text": 1}}, APPLY)
