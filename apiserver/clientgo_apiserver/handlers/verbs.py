@@ -16,6 +16,7 @@ from clientgo_apiserver.handlers.scale import read_scale, write_scale
 from clientgo_apiserver.handlers.watching import ConvertingWatch, WatchServer
 from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo_apiserver.http.options import check_list_options, read_list_numbers
+from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.http.upgrades import SUBRESOURCES, Upgrade
 from clientgo_apiserver.registry.strategies.warnings import ORPHANED_PODS
@@ -225,6 +226,14 @@ async def _deletecollection(state: State, route: RequestInfo, request: HTTPReque
     return await list_response(request, route.resource, deleted, meta, _form(route, request))
 
 
+def _may_read_protobuf(route: RequestInfo, request: HTTPRequest) -> bool:
+    """Return whether a client accepts a form that a real server has and this one has not, for a read.
+
+    It is told what else is wrong, such as a missing object, before it is told that the form is not acceptable.
+    """
+    return request.method == "GET" and not route.resource.custom and PROTOBUF in request.headers.get("accept", "")
+
+
 Handler = Callable[[State, RequestInfo, HTTPRequest], Coroutine[Any, Any, HTTPResponse | Stream | Upgrade]]
 
 _NOT_STORED: Mapping[Key, Handler] = {
@@ -254,6 +263,6 @@ _VERBS: dict[str, Handler] = {
 
 async def handle(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream | Upgrade:
     """Answer a routed request (406 before anything is written)."""
-    if route.subresource not in CONNECTED:
+    if route.subresource not in CONNECTED and not _may_read_protobuf(route, request):
         _form(route, request)
     return await _SUBRESOURCES.get(route.subresource, _VERBS[route.verb])(state, route, request)
