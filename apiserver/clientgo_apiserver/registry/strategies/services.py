@@ -349,21 +349,21 @@ def _init_node_ports(spec: Object, allocate: Allocate, allocate_next: AllocateNe
 
 def _update_node_ports(before: Object, spec: Object, allocate: Allocate, allocate_next: AllocateNext) -> None:
     """Set the node ports of a changed Service; here entries of one port do not share a node port."""
-    known, taken = {port["nodePort"] for port in _published(before)}, set[tuple[str, int]]()
+    earlier, entries = {port["nodePort"] for port in _published(before)}, set[tuple[str, int]]()
     for index, port in enumerate(spec.get("ports") or ()):
         requested = port.get("nodePort")
         if requested:
-            if requested not in known:
+            if requested not in earlier:
                 allocate(index, requested)
-                known.add(requested)
+                earlier.add(requested)
         elif not _allocates_ports(spec):
             continue
         else:
             port["nodePort"] = allocate_next(port)
         entry = (port.get("protocol") or "TCP", port["nodePort"])
-        if entry in taken:
+        if entry in entries:
             raise ApiFailure(500, "", f"duplicate nodePort: {{{entry[0]} {entry[1]}}}")
-        taken.add(entry)
+        entries.add(entry)
 
 
 def _allocates_ports(spec: Object) -> bool:
