@@ -208,11 +208,17 @@ def is_label_value(text: str) -> bool:
 
 
 class SelectorError(Restorable, ValueError):
-    """An invalid label selector; `reason` is in Kubernetes' words."""
+    """An invalid label selector.
 
-    def __init__(self, text: str, reason: str) -> None:
+    `reason` is in Kubernetes' words, unless `key` or `value` is: the invalid key, or the invalid value of a valid key
+    with its position.
+    """
+
+    def __init__(self, text: str, reason: str, *, key: str = "", value: tuple[int, str] | None = None) -> None:
         super().__init__(f"unable to parse label selector {text!r}: {reason}")
         self.reason = reason
+        self.key = key
+        self.value = value
 
 
 class _Parser:
@@ -254,42 +260,45 @@ class _Parser:
         if operator in _OPERATORS:
             return self._compared(key, _OPERATORS[operator])
         if operator in ("in", "notin"):
-            return Requirement(key, operator, self._values())
+            return Requirement(key, operator, self._values(key))
         raise self._invalid(operator, ", expected: in, notin, =, ==, !=, gt, lt")
 
     def _compared(self, key: str, operator: str) -> Requirement:
-        value = self._value()
-        if operator in "<>" and _int64(value) is None:
-            raise self._error(f"for {operator!r} the value must be an integer, not {value!r}")
-        return Requirement(key, operator, (value,))
+        symbol = "" if self._peek() in ("", ",") else self._next()
+        if symbol and symbol in _SPECIAL:
+            raise self._invalid(symbol, ", expected: identifier")
+        if operator in "<>" and _int64(symbol) is None:
+            raise self._error(f"for {operator!r} the value must be an integer, not {symbol!r}", value=(0, symbol))
+        return Requirement(key, operator, self._valid(key, [symbol]))
 
-    def _values(self) -> tuple[str, ...]:
+    def _values(self, key: str) -> tuple[str, ...]:
         if (symbol := self._next()) != "(":
             raise self._invalid(symbol, " expected: '('")
         if self._at_special() and self._peek() not in (",", ")"):
             raise self._invalid(self._peek(), ", expected: ',', ')' or identifier")
-        values = [self._value()]
-        while (symbol := self._next()) == ",":
-            values.append(self._value())
+        values, symbol = set[str](), ","
+        while symbol == ",":
+            if (symbol := self._peek()) in _SPECIAL and symbol not in (",", ")"):
+                raise self._invalid(symbol, ", expected: ',', or identifier")
+            values.add("" if symbol in (",", ")") else self._next())
+            symbol = self._next()
         if symbol != ")":
-            raise self._invalid(symbol, ", expected: ')'")
-        return tuple(sorted(set(values)))
+            raise self._invalid(symbol, ", expected: ',' or ')'")
+        return self._valid(key, sorted(values))
+
+    def _valid(self, key: str, values: list[str]) -> tuple[str, ...]:
+        for index, value in enumerate(values):
+            if not is_label_value(value):
+                raise self._error(f"{value!r} is not a valid label value", key=key, value=(index, value))
+        return tuple(values)
 
     def _key(self) -> str:
         key = self._next()
         if key in _SPECIAL:
             raise self._invalid(key, ", expected: identifier")
         if not is_qualified_name(key):
-            raise self._error(f"{key!r} is not a valid label key")
+            raise self._error(f"{key!r} is not a valid label key", key=key)
         return key
-
-    def _value(self) -> str:
-        if self._peek() in _SPECIAL:
-            return ""
-        value = self._next()
-        if not is_label_value(value):
-            raise self._error(f"{value!r} is not a valid label value")
-        return value
 
     def _peek(self) -> str:
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
@@ -305,8 +314,8 @@ class _Parser:
     def _invalid(self, symbol: str, expected: str) -> ValueError:
         return self._error(f"unable to parse requirement: found '{symbol}'{expected}")
 
-    def _error(self, reason: str) -> ValueError:
-        return SelectorError(self._text, reason)
+    def _error(self, reason: str, *, key: str = "", value: tuple[int, str] | None = None) -> ValueError:
+        return SelectorError(self._text, reason, key=key, value=value)
 
 
 _UNSAFE = lazy_pattern(r"[\\,=]")
@@ -349,12 +358,13 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:
-    """Parse a field selector.
+    """Parse a field selector; as in client-go, a term without field and value selects everything.
 
     Raises:
         ValueError: a term has no operator, or its value has an invalid escape; in client-go's words.
     """
-    return tuple(_term(part, text) for part in _PARTS.findall(text))
+    terms = (_term(part, text) for part in _PARTS.findall(text))
+    return tuple(term for term in terms if term.field or term.value)
 
 
 # By group, resource and field: the path in the JSON, and the value that the JSON does not contain.

@@ -14,7 +14,7 @@ from clientgo.rest.request import Request, target_of
 from clientgo_apiserver.api.resources import Resource
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.registry.builtin import builtin_resources
-from clientgo_apiserver.storage.selection import select
+from clientgo_apiserver.storage.selection import SelectionPredicate, parse_fields, parse_labels, supported_fields
 from tests.fuzz.engine import Bug, Target
 from tests.fuzz.sentences import sentence
 
@@ -45,7 +45,8 @@ def server_selectors(data: bytes) -> str:
     """Parse the two selectors of a request as the bundled server does."""
     labels, _, fields = text_of(data).partition("&")
     try:
-        return f"matches: {select(PODS, labels, fields).matches(POD)}"
+        predicate = SelectionPredicate(parse_labels(labels), supported_fields(PODS, parse_fields(fields)))
+        return f"matches: {predicate.matches(POD)}"
     except ApiFailure as error:
         if error.code != 400:
             raise Bug(f"answered {error.code}") from error

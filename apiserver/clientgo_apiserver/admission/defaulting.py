@@ -8,8 +8,10 @@ created.
 from collections.abc import Callable, Mapping
 
 from clientgo_apiserver.admission.limitranges import with_range_defaults
+from clientgo_apiserver.api.gotext import quoted_text
+from clientgo_apiserver.api.names import path_segment_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import forbidden
+from clientgo_apiserver.api.status import ApiFailure, forbidden
 from clientgo_apiserver.registry.validation.access import SYSTEM_CLASSES
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
@@ -123,6 +125,8 @@ def _set_runtime(state: State, write: Write, pod: Object) -> Object:
     spec, name = pod["spec"], pod["spec"].get("runtimeClassName")
     runtime_class = state.store.get(RUNTIME_CLASSES, "", name) if name else None
     if name and runtime_class is None:
+        if reasons := path_segment_errors(name):  # of the client that looks it up
+            raise ApiFailure(500, "", f"invalid resource name {quoted_text(name)}: [{' '.join(reasons)}]")
         raise forbidden(write.resource, _name(pod), f'pod rejected: RuntimeClass "{name}" not found')
     overhead = fixed_overhead(runtime_class)
     if overhead and spec.get("overhead") and spec["overhead"] != overhead:

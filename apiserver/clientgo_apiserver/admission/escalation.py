@@ -75,7 +75,7 @@ def _check_binding(state: State, write: Write, binding: Object) -> None:
         return
     role = state.store.get(key, "" if cluster else write.namespace, name)
     if role is None:
-        raise not_found(state.registry.built_in(*key), name)
+        raise not_found(write.resource, name)  # as a real server, whose reads name the resource of the request
     _confirm(state, write, binding, role.get("rules") or ())
 
 

@@ -27,7 +27,9 @@ def with_range_defaults(state: State, write: Write, pod: Object) -> Object:
         text = f"LimitRanger plugin set: {'; '.join(notes)}" if notes else text  # of the last one that sets any
     if not text:
         return pod
-    meta, status = pod["metadata"], {**(pod.get("status") or {}), "qosClass": quality_of_service(filled["spec"])}
+    meta, status = pod["metadata"], dict(pod.get("status") or {})
+    if status.get("qosClass") == quality_of_service(pod["spec"]):  # else it was sent with the pod
+        status["qosClass"] = quality_of_service(filled["spec"])
     return {
         **filled,
         "status": status,

@@ -77,8 +77,9 @@ async def admission_request(write: Write, resource: Resource, case: Case) -> Obj
     options: Object = {"kind": _OPTIONS[operation], "apiVersion": "meta.k8s.io/v1"}
     if write.dry_run:
         options["dryRun"] = ["All"]
-    if operation != "DELETE":
-        options["fieldManager"] = write.manager
+    if operation in ("CREATE", "UPDATE"):
+        names = ("fieldManager", "fieldValidation")
+        options |= {name: write.request.query[name] for name in names if write.request.query.get(name)}
     source = write.resource
     new_converted = await converted(source, resource, new) if new is not None else None
     request: Object = {

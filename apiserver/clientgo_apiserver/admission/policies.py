@@ -320,19 +320,25 @@ async def mutate(state: State, write: Write, case: Case) -> Object | None:
 async def _mutated(state: State, write: Write, invocation: Invocation, case: Case) -> Object:
     new = case[1]
     assert new is not None
-    before = new
+    patched: Object | None = None
+    reason = "Forbidden"  # of a wrong policy or binding
     try:
-        for subject in await _subjects(state, write, invocation, case):
-            patched = await run_rules(write.request, 0, _all_patched, subject)
+        subjects = await _subjects(state, write, invocation, case)
+        reason = "Invalid"
+        for subject in subjects:
             if patched is not None:
-                new = await converted(invocation.resource, write.resource, patched)
+                subject.values["object"] = patched
+            try:
+                patched = await run_rules(write.request, 0, _all_patched, subject) or patched
+            except PolicyError:
+                if invocation.strict:
+                    raise
     except PolicyError as error:
-        if not invocation.strict:
-            return before
-        policy, binding = invocation.names
-        message = f"policy '{policy}' with binding '{binding}' denied request: {error}"
-        raise _rejected(write, object_name(write, case), message, "Invalid", code=403) from None
-    return new
+        if invocation.strict:
+            policy, binding = invocation.names
+            message = f"policy '{policy}' with binding '{binding}' denied request: {error}"
+            raise _rejected(write, object_name(write, case), message, reason, code=403) from None
+    return new if patched is None else await converted(invocation.resource, write.resource, patched)
 
 
 def _all_patched(subject: _Subject) -> Object | None:
@@ -342,7 +348,11 @@ def _all_patched(subject: _Subject) -> Object | None:
 def _patched_by_all(subject: _Subject) -> Object:
     patched: Object = subject.values["object"]
     for mutation in subject.invocation.spec.get("mutations") or ():
-        patched = _patched(subject, mutation, patched)
+        try:
+            patched = _patched(subject, mutation, patched)
+        except PolicyError:  # the other mutations are not undone
+            if subject.invocation.strict:
+                raise
     return patched
 
 

@@ -265,11 +265,15 @@ def forbidden_field(field: str, detail: str) -> Cause:
 
 
 def too_long(field: str, limit: int) -> Cause:
-    """Return the cause of a text of more than `limit` bytes."""
+    """Return the cause of a text of more than `limit` bytes; a schema may have a negative limit."""
+    if limit < 0:
+        return Cause("FieldValueTooLong", field, "Too long: value is too long")
     return Cause("FieldValueTooLong", field, f"Too long: may not be more than {limit} byte{'' if limit == 1 else 's'}")
 
 
 def too_many(field: str, actual: int, limit: int) -> Cause:
-    """Return the cause of a list or map of more than `limit` members."""
+    """Return the cause of a list or map of more than `limit` members; a schema may have a negative limit."""
+    if limit < 0:
+        return Cause("FieldValueTooMany", field, f"Too many: {actual}: has too many items")
     items = "item" if limit == 1 else "items"
     return Cause("FieldValueTooMany", field, f"Too many: {actual}: must have at most {limit} {items}")

@@ -103,7 +103,7 @@ class _Compiler:
                 inner = optional_member(value, name)
                 return bool(inner.values) if testing else inner
             if not isinstance(value, dict):
-                raise CelError("no such overload")
+                return _no_member(value, name, testing)
             member = value.get(name, _MISSING)
             if member is _MISSING and isinstance(value, StructValue):
                 member = value.get(keyword_field(name), _MISSING)
@@ -288,6 +288,15 @@ def _fits(value: Any, param: ExprType) -> bool:
     if param.kind in ("dyn", "param") or kind == param.kind:
         return True
     return kind == param.name or (kind == "struct" and param.kind == "map") or (kind == "type" and param.kind == "type")
+
+
+def _no_member(value: Any, name: str, testing: bool) -> bool:
+    """Return that a value has no such member, or raise that it has none; the index of a list is a number."""
+    if isinstance(value, list):
+        raise CelError("unsupported index type 'string' in list")
+    if testing:
+        return False
+    raise CelError(f"no such key: {name}")
 
 
 def _boolean(value: Any) -> bool:

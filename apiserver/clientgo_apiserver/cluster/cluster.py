@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from clientgo_apiserver.cluster.accounttokens import AccountTokenController
+from clientgo_apiserver.cluster.addresses import AddressController
 from clientgo_apiserver.cluster.aggregation import AggregationController
 from clientgo_apiserver.cluster.availability import AvailabilityController
 from clientgo_apiserver.cluster.budgets import DisruptionController
@@ -13,6 +14,8 @@ from clientgo_apiserver.cluster.deployments import DeploymentController
 from clientgo_apiserver.cluster.endpoints import EndpointsController
 from clientgo_apiserver.cluster.endpointsmirror import EndpointsMirror
 from clientgo_apiserver.cluster.events import EventExpiry
+from clientgo_apiserver.cluster.flowschemas import MANAGER as FLOW_CONTROL
+from clientgo_apiserver.cluster.flowschemas import FlowSchemaController
 from clientgo_apiserver.cluster.garbagecollector import GarbageCollector
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.jobs import JobController
@@ -49,7 +52,11 @@ def start_controllers(api: Api, *, simulate: bool, stages: Iterable[Stage]) -> N
         EventExpiry,
     ):
         kind(internal).start()
-    AvailabilityController(Internal(api, manager="kube-apiserver")).start()
+    server = Internal(api, manager="kube-apiserver")
+    AvailabilityController(server).start()
+    if not internal.state.options.bare:
+        AddressController(server).start()
+    FlowSchemaController(Internal(api, manager=FLOW_CONTROL)).start()
     if simulate:
         _start_simulation(internal)
         PolicyCheckController(Internal(api, manager=POLICY_CHECKS)).start()

@@ -19,9 +19,16 @@ from clientgo_apiserver.cel.compiler import compile_expression
 from clientgo_apiserver.cel.environment import Expression, InvalidExpression, field_type
 from clientgo_apiserver.cel.values import NONE, CelError, OptionalValue
 from clientgo_apiserver.crds.declarations import bound, declare
-from clientgo_apiserver.crds.fieldpaths import find_field
+from clientgo_apiserver.crds.fieldpaths import InvalidPath, find_field
 from clientgo_apiserver.crds.listtypes import counterparts
-from clientgo_apiserver.crds.structural import RULES, cached_by_identity, has_rules, join, member_schemas
+from clientgo_apiserver.crds.structural import (
+    RULES,
+    cached_by_identity,
+    has_rules,
+    has_whole_floats,
+    join,
+    member_schemas,
+)
 
 Schema = dict[str, Any]
 
@@ -108,7 +115,7 @@ def cel_errors(
     """Return an error for each rule that does not hold; failures of unchanged parts are added to `warnings`."""
     if schema is None or not has_rules(schema):
         return []
-    walk = _Walk([] if warnings is None else warnings)
+    walk = _Walk([] if warnings is None else warnings, floats=has_whole_floats(new))
     with cost_limit(RULES_COST):
         return list(walk.visit(schema, _Position("", new, _ABSENT if old is None else old, root=True)))
 
@@ -127,8 +134,9 @@ class _Position:
 
 
 class _Walk:
-    def __init__(self, warnings: list[str]) -> None:
+    def __init__(self, warnings: list[str], *, floats: bool) -> None:
         self._warnings = warnings
+        self._floats = floats
         self._ended = False  # by an evaluation that was too expensive
 
     def visit(self, schema: Schema, position: _Position) -> Iterator[Cause]:
@@ -139,7 +147,8 @@ class _Walk:
             position = _replaced(position, unchanged=same(position.new, position.old))
         if schema.get(RULES):
             old = position.old
-            bound_new = bound(schema, position.new) if position.bound is _ABSENT else position.bound
+            is_known = position.bound is not _ABSENT
+            bound_new = position.bound if is_known else bound(schema, position.new, floats=self._floats)
             bound_old = _ABSENT if old is _ABSENT or old is None else bound(schema, old)
             position = _replaced(position, bound=bound_new, bound_old=bound_old)
             for rule in (_root_rules if position.root else _rules)(schema):
@@ -244,11 +253,13 @@ def _failure(schema: Schema, rule: CompiledRule, position: _Position, message: s
 
 
 def normalized_path(schema: Schema, path: str) -> str:
-    """Return a rule's fieldPath as it appears in errors."""
-    if not path:
+    """Return a rule's fieldPath as it appears in errors, "" if it is invalid."""
+    try:
+        names = find_field(schema, path)[0] if path else []
+    except InvalidPath:
         return ""
     text = ""
-    for name in find_field(schema, path)[0]:
+    for name in names:
         properties = schema.get("properties")
         if properties is None:
             text, schema = f"{text}[{name}]", schema["additionalProperties"]

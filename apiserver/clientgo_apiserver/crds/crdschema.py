@@ -7,8 +7,6 @@ from clientgo.meta.jsonvalues import same
 from clientgo.meta.scheme import Column, ScaleSubresource, version_priority
 from clientgo_apiserver.api.resources import Converter, Object, Resource
 
-_AGE = Column("Age", "date", ".metadata.creationTimestamp")
-
 
 def with_defaults(definition: Object, _: Object | None = None) -> Object:
     """Return the definition with defaults."""
@@ -94,7 +92,7 @@ def _resource(definition: Object, version: Object, schemas: dict[str, Object]) -
         )
         if scale
         else None,
-        columns=tuple(map(_column, version.get("additionalPrinterColumns") or ())) or (_AGE,),
+        columns=tuple(map(_column, version.get("additionalPrinterColumns") or ())),
         schema=schemas[f"{spec['group']}/{version['name']}"],
         schemas=schemas,
         custom=True,

@@ -155,15 +155,22 @@ def _max_characters(schema: Schema) -> int:
     return MAX_BODY_BYTES - 2
 
 
-def bound(schema: Schema, value: Any) -> Any:
-    """Return a value as CEL sees it: names of fields are identifiers, texts with a format are times and bytes."""
-    if value is None or _is_plain(schema):
+def bound(schema: Schema, value: Any, *, floats: bool = False) -> Any:
+    """Return a value as CEL sees it: names of fields are identifiers, texts with a format are times and bytes.
+
+    `floats`: the value may have floats, which are no integers until they are stored.
+    """
+    if value is None or (_is_plain(schema) and not floats):
         return value
+    if isinstance(value, float) and schema.get("x-kubernetes-int-or-string"):
+        return CelError("invalid data, expected XIntOrString value to be either a string or integer")
     match schema.get("type"):
         case "object" if isinstance(value, dict):
-            return _bound_object(schema, value)
+            return _bound_object(schema, value, floats=floats)
         case "array" if isinstance(value, list):
-            return _bound_list(schema, value)
+            return _bound_list(schema, value, floats=floats)
+        case "integer" if isinstance(value, float):
+            return CelError("invalid data, expected int, got float64")
         case "string" if schema.get("format") in _PARSERS:
             return _parsed(schema["format"], value)
         case "number" if not schema.get("x-kubernetes-int-or-string"):
@@ -171,22 +178,24 @@ def bound(schema: Schema, value: Any) -> Any:
     return value
 
 
-def _bound_object(schema: Schema, value: dict[str, Any]) -> Any:
+def _bound_object(schema: Schema, value: dict[str, Any], *, floats: bool) -> Any:
     properties = schema.get("properties")
     if properties is None:
         items = schema.get("additionalProperties")
-        return {key: bound(items, item) for key, item in value.items()} if isinstance(items, dict) else value
+        if not isinstance(items, dict):
+            return value
+        return {key: bound(items, item, floats=floats) for key, item in value.items()}
     # A field that is null is as good as absent.
     return StructValue(
-        (cel_name(key), bound(properties[key], item)) if key in properties else (key, item)
+        (cel_name(key), bound(properties[key], item, floats=floats)) if key in properties else (key, item)
         for key, item in value.items()
         if item is not None
     )
 
 
-def _bound_list(schema: Schema, value: list[Any]) -> Any:
+def _bound_list(schema: Schema, value: list[Any], *, floats: bool) -> Any:
     items = schema.get("items")
-    items_in_cel = [bound(items, item) for item in value] if isinstance(items, dict) else value
+    items_in_cel = [bound(items, item, floats=floats) for item in value] if isinstance(items, dict) else value
     match schema.get("x-kubernetes-list-type"):
         case "set":
             return SetList(items_in_cel)

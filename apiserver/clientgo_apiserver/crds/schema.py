@@ -122,10 +122,15 @@ def _field_types(properties: Schema) -> dict[str, Any]:
     return {name: _type_of(below) for name, below in properties.items()}
 
 
+_SIZES = tuple(f"{end}{members}" for end in ("min", "max") for members in ("Items", "Length", "Properties"))
+
+
 def _type_of(schema: Schema, fields: dict[str, Any] | None = None) -> Any:
     """Return a type of values that have no error and no null by a schema; `fields` are the types of an object's."""
     kind = schema.get("type", "")
     if kind not in _KEYWORDS or not schema.keys() <= _NEUTRAL | _KEYWORDS[kind]:
+        return _Undecided
+    if any((schema.get(limit) or 0) < 0 for limit in _SIZES):
         return _Undecided
     if kind == "object":
         return _object_type(schema, fields if fields is not None else _field_types(schema.get("properties") or {}))

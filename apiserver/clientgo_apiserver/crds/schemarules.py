@@ -282,6 +282,16 @@ def _default_errors(schema: Schema, field_path: str, about: dict[str, bool]) -> 
     return causes
 
 
+def _without_alternatives(schema: Schema) -> Schema:
+    """Return a schema in which a value of integer or string has any type: that of a default is not checked."""
+    below = {name: _without_alternatives(each) for name, each in schema.get("properties", {}).items()}
+    changed: Schema = {"properties": below} if below else {}
+    for field in ("additionalProperties", "items"):
+        if isinstance(schema.get(field), dict):
+            changed[field] = _without_alternatives(schema[field])
+    return {name: value for name, value in {**schema, **changed}.items() if name != "x-kubernetes-int-or-string"}
+
+
 def _one_default(schema: Schema, field_path: str, *, in_metadata: bool) -> Causes:
     if "default" not in schema:
         return
@@ -292,7 +302,7 @@ def _one_default(schema: Schema, field_path: str, *, in_metadata: bool) -> Cause
     causes = (
         [] if in_metadata else [within(cause, f"{field_path}.default") for cause in embedded_errors(schema, default)]
     )
-    causes = causes or schema_errors(schema, default, field_path=f"{field_path}.default")
+    causes = causes or schema_errors(_without_alternatives(schema), default, field_path=f"{field_path}.default")
     if not causes and has_rules(schema):
         from clientgo_apiserver.crds.celvalidation import cel_errors  # noqa: PLC0415 (see above)
 

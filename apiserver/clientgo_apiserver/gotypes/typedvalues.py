@@ -134,10 +134,12 @@ def _of_field(field: ProtobufField) -> _Shape:
 
 def _schema_shape(schema: Object, *, root: bool = False, is_open: bool = False) -> _Shape:
     """Return the type of a schema; all below one that preserves unknown fields preserve them (schemaconv)."""
-    if schema.get("x-kubernetes-int-or-string"):
+    if schema.get("x-kubernetes-int-or-string") and "type" not in schema:
         return _Shape("untyped")
     is_open = is_open or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     declared = schema.get("type", "")
+    if declared == "string" and schema.get("format", "byte") != "byte":
+        return _Shape("untyped")
     if declared not in ("object", ""):
         return _Shape(_SCHEMA_TYPES[declared], lambda _: _schema_shape(schema.get("items") or {}, is_open=is_open))
     properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")

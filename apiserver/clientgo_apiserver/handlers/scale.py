@@ -1,6 +1,5 @@
 """Scale subresource: `autoscaling/v1` Scale over the replica paths of a kind."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from clientgo_apiserver.gotypes.decoding import decode, message_of
 from clientgo_apiserver.gotypes.metadata import normalize
 from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.handlers.reading import get
-from clientgo_apiserver.http.decode import media_type
+from clientgo_apiserver.http.decode import check_object, media_type
 from clientgo_apiserver.merging.managedfields import after_applied_scale, after_scale, scale_entries
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.registry.views import from_storage
@@ -59,19 +58,25 @@ def _is_unset(resource: Resource, obj: Object) -> bool:
 async def write_scale(state: State, write: Write, body: bytes, content_type: str, *, patch: bool) -> Object:
     """Set the replicas of a stored object by replacing or patching its Scale; return the Scale (404, 409, 422)."""
     paths, media = write.resource.scale_paths, media_type(content_type)
-    sent = None if patch else _decoded(write, lambda typed: typed.read())
+    typed = replace(write, resource=SCALE, unknown=[])
+    value = None if patch else typed.parse()
+    sent = None if patch else _decoded(typed, check_object(value, SCALE, body))
+    # A real server cannot tell the fields of an unversioned Scale of a custom object.
+    is_typed = patch or not write.resource.custom or bool((value or {}).get("apiVersion"))
 
     def updated(old: Object) -> UpdatedObject:
         if media == APPLY_PATCH and patch:
             return _applied(write, old, body)
         current = scale_of(paths, old)
-        scale = sent or _decoded(write, lambda typed: patched(typed, current, media, body))
-        return _scaled(write, old, scale, patch=patch)
+        typed = replace(write, resource=SCALE, unknown=[])
+        scale = sent or _decoded(typed, patched(typed, current, media, body))
+        return _scaled(write, old, scale, patch=patch, is_typed=is_typed)
 
-    return scale_of(paths, await update(state, write, updated))
+    # The object is not sent, so none of its fields is reported.
+    return scale_of(paths, await update(state, replace(write, validation="Ignore"), updated))
 
 
-def _scaled(write: Write, current_object: Object, scale: Object, *, patch: bool) -> UpdatedObject:
+def _scaled(write: Write, current_object: Object, scale: Object, *, patch: bool, is_typed: bool) -> UpdatedObject:
     """Return the object with the replicas of a Scale, and its managedFields."""
     resource, meta = write.resource, scale["metadata"]
     version = current_object["metadata"]["resourceVersion"]
@@ -84,27 +89,30 @@ def _scaled(write: Write, current_object: Object, scale: Object, *, patch: bool)
     if replicas < 0 and not resource.custom:
         cause = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("Scale", "autoscaling", write.name, [cause])
+    if replicas < 0:  # also where the schema does not have them
+        cause = invalid_value(resource.scale_paths.spec_path, replicas, "should be a non-negative integer")
+        raise invalid(resource.kind, resource.group, write.name, [cause])
     path = _path(resource.scale_paths)
     obj, entries = _with_value(current_object, path, replicas), current_object["metadata"].get("managedFields", [])
     elements, changed = tuple(f"f:{field}" for field in path), not same(obj, current_object)
     if not patch and "uid" in meta:
         obj = {**obj, "metadata": {**obj["metadata"], "uid": meta["uid"]}}
-    owner = write.field_manager() if replicas else None  # a Scale without replicas has no field that could be owned
+    owner = (
+        write.field_manager() if replicas and is_typed else None
+    )  # a Scale without replicas has no field that could be owned
     return UpdatedObject(obj, after_scale(entries, elements, owner, changed=changed))
 
 
-def _decoded(write: Write, read: Callable[[Write], Object]) -> Object:
+def _decoded(typed: Write, scale: Object) -> Object:
     """Return the decoded Scale that was sent, or that a patch makes of the current one (400, 422)."""
-    typed = replace(write, resource=SCALE, unknown=[])
-    scale = read(typed)
     try:
         meta = normalize(scale.get("metadata"), typed.unknown)
         decoded = decode(message_of("autoscaling/v1", "Scale"), scale, typed.unknown)
     except DecodeError as error:
         raise typed.undecodable(error) from error
     typed.report()
-    check_name(write, meta)
-    check_namespace(write, {"namespace": write.namespace, **meta})
+    check_name(typed, meta)
+    check_namespace(typed, {"namespace": typed.namespace, **meta})
     return {**decoded, "metadata": meta}
 
 
@@ -115,13 +123,21 @@ def _applied(write: Write, current_object: Object, body: bytes) -> UpdatedObject
     elements = tuple(f"f:{field}" for field in path)
     config, scale = read_configuration(write, SCALE, body), scale_of(resource.scale_paths, current_object)
     scale["metadata"]["managedFields"] = scale_entries(entries, elements, SCALE.api_version)
+    if resource.custom and not scale["metadata"]["managedFields"]:
+        existing = f"failed to create manager for existing fields: {_unconvertible('live', '')}"
+        raise ApiFailure(500, "", existing)
     applied = merged(replace(write, resource=SCALE), scale, config)
     if resource.custom:  # as on a real server, where conflicts alone are found before the Scale is converted
-        kind = f"/{write.name}; {SCALE.api_version}, Kind=Scale"
-        reason = f"request to convert CR to an invalid group/version: {SCALE.api_version}"
-        raise ApiFailure(500, "", f"failed to convert new object ({kind}) to proper version: {reason}")
+        raise ApiFailure(500, "", _unconvertible("new", write.name))
     obj = _with_value(current_object, path, _value_at(applied.obj, "spec.replicas") or 0)
     return UpdatedObject(obj, after_applied_scale(entries, applied.entries, elements, resource.api_version))
+
+
+def _unconvertible(which: str, name: str) -> str:
+    """Return the message of a real server, which cannot apply the Scale of a custom object."""
+    reason = f"request to convert CR to an invalid group/version: {SCALE.api_version}"
+    kind = f"/{name}; {SCALE.api_version}, Kind=Scale"
+    return f"failed to convert {which} object ({kind}) to proper version: {reason}"
 
 
 def _path(paths: ScaleSubresource) -> list[str]:

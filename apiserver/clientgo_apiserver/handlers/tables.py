@@ -83,7 +83,7 @@ def partial_metadata_list(objects: Sequence[dict[str, Any]], list_meta: dict[str
         "kind": "PartialObjectMetadataList",
         "apiVersion": META_VERSION,
         "metadata": list_meta,
-        "items": [partial_metadata(obj) for obj in objects],
+        "items": [partial_metadata(obj) for obj in objects] or None,  # in Go a list without items is nil
     }
 
 

@@ -15,7 +15,8 @@ from clientgo_apiserver.handlers.reading import get, list_objects, list_response
 from clientgo_apiserver.handlers.scale import read_scale, write_scale
 from clientgo_apiserver.handlers.watching import ConvertingWatch, WatchServer
 from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
-from clientgo_apiserver.http.options import check_list_options
+from clientgo_apiserver.http.options import check_list_options, read_list_numbers
+from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.http.upgrades import SUBRESOURCES, Upgrade
 from clientgo_apiserver.registry.strategies.warnings import ORPHANED_PODS
@@ -23,7 +24,7 @@ from clientgo_apiserver.registry.views import served, shown_entry
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.keys import JOBS
-from clientgo_apiserver.storage.selection import SelectionPredicate, select
+from clientgo_apiserver.storage.selection import SelectionPredicate, parse_fields, parse_labels, supported_fields
 from clientgo_apiserver.storage.stored import Key, name_of
 from clientgo_apiserver.writes.decoding import (
     managed_fields,
@@ -105,26 +106,30 @@ async def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRe
 
 
 async def _list(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    check_list_options(request.query, watch=False)
-    selection = _selection(route, request)
+    selection = _selection(route, request, watch=False)
     return await list_objects(state, (route.resource, route.namespace), request, selection, _form(route, request))
 
 
 async def _watch(state: State, route: RequestInfo, request: HTTPRequest) -> Stream:
+    selection = _selection(route, request, watch=True)
     if _form(route, request).yaml:
         raise not_acceptable(STREAMED)
-    check_list_options(request.query, watch=True)
     target = (route.resource, route.namespace)
     kind = WatchServer if route.resource.converter is None else ConvertingWatch
-    return kind(state, target, request.query, _selection(route, request), _form(route, request))
+    return kind(state, target, request.query, selection, _form(route, request))
 
 
-def _selection(route: RequestInfo, request: HTTPRequest) -> SelectionPredicate:
-    fields = request.query.get("fieldSelector", "")
+def _selection(route: RequestInfo, request: HTTPRequest, *, watch: bool) -> SelectionPredicate:
+    """Check the options of a list, watch or deletecollection, and return its selectors (400, 422)."""
+    query = request.query
+    fields = query.get("fieldSelector", "")
     if route.name:
         # The legacy way to watch one object: its name in the path.
         fields = f"metadata.name={route.name}" + (f",{fields}" if fields else "")
-    return select(route.resource, request.query.get("labelSelector", ""), fields)
+    read_list_numbers(query)
+    labels, terms = parse_labels(query.get("labelSelector", "")), parse_fields(fields)
+    check_list_options(query, watch=watch)
+    return SelectionPredicate(labels, supported_fields(route.resource, terms))
 
 
 async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream | Upgrade:
@@ -213,13 +218,20 @@ def _warn_of_orphans(route: RequestInfo, request: HTTPRequest, options: ParsedDe
 
 
 async def _deletecollection(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    check_list_options(request.query, watch=False)
-    selection, options = _selection(route, request), read_delete_options(request)
+    selection, options = _selection(route, request, watch=False), read_delete_options(request)
     _warn_of_orphans(route, request, options)
     page = read_page(state, request.query, least=_DELETION_PAGE)
     selected, meta = select_page(state, (route.resource, route.namespace), page, selection)
     deleted = await delete_collection(state, _write(state, request, route, "DeleteOptions"), selected, options)
     return await list_response(request, route.resource, deleted, meta, _form(route, request))
+
+
+def _may_read_protobuf(route: RequestInfo, request: HTTPRequest) -> bool:
+    """Return whether a client accepts a form that a real server has and this one has not, for a read.
+
+    It is told what else is wrong, such as a missing object, before it is told that the form is not acceptable.
+    """
+    return request.method == "GET" and not route.resource.custom and PROTOBUF in request.headers.get("accept", "")
 
 
 Handler = Callable[[State, RequestInfo, HTTPRequest], Coroutine[Any, Any, HTTPResponse | Stream | Upgrade]]
@@ -251,6 +263,6 @@ _VERBS: dict[str, Handler] = {
 
 async def handle(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream | Upgrade:
     """Answer a routed request (406 before anything is written)."""
-    if route.subresource not in CONNECTED:
+    if route.subresource not in CONNECTED and not _may_read_protobuf(route, request):
         _form(route, request)
     return await _SUBRESOURCES.get(route.subresource, _VERBS[route.verb])(state, route, request)

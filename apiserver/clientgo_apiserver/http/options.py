@@ -40,10 +40,14 @@ def read_timeout(query: Query) -> float:
     raise bad_request(f'invalid timeout specified in the request URL - time: {reason} "{text}"')
 
 
-def check_list_options(query: Query, *, watch: bool) -> None:
-    """Check the options of a list, watch or deletecollection (400, 422)."""
+def read_list_numbers(query: Query) -> None:
+    """Check that the numbers among the options of a list, watch or deletecollection are some (400)."""
     for name in ("timeoutSeconds", "limit"):
         read_number(query, name)
+
+
+def check_list_options(query: Query, *, watch: bool) -> None:
+    """Check the options of a list, watch or deletecollection (422)."""
     if not query.get(_MATCH) and _INITIAL not in query and not (watch and query.get("continue")):
         return
     causes = [cause for wrong, cause in (_watch_rules(query) if watch else _list_rules(query)) if wrong]

@@ -73,7 +73,8 @@ def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *,
         first = FieldManager(BEFORE_FIRST_APPLY, "Update", who.api_version, who.subresource)
         entries = first_entries(live, first, kind, time=time)
     other_entries = current_entries(entries, kind)
-    mine = other_entries.pop(identifier(who.entry({}, "")), {})
+    name = identifier(who.entry({}, ""))
+    mine = other_entries.pop(name, {})
     applied = _fields_of(config, kind)
     merged = _pruned(merge(live, config, kind.rules, ()), mine, (who.api_version, applied), other_entries, kind)
     changes = Changes(live, merged, kind, who.api_version)
@@ -82,7 +83,9 @@ def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *,
         _raise_conflicts(other_entries, changes, allowed)
     reduced = [remaining for entry in other_entries.values() if (remaining := changes.left(entry)) is not None]
     # As on a real server, an apply that changes nothing does not set a time; what is ignored here counts there.
-    when = mine.get("time", "") if live and same(managed(live), managed(merged)) else time
+    # Here an entry of an unknown version counts, too.
+    last = next((entry.get("time", "") for entry in entries if identifier(entry) == name), "")
+    when = last if live and same(managed(live), managed(merged)) else time
     if who.name == _KUBECTL:
         merged = _with_last_applied(merged, config)
     return Applied(merged, sort([*reduced, *([who.entry(applied, when)] if applied else [])]))

@@ -105,7 +105,7 @@ def _last_seen(obj: Obj, now: datetime) -> str:
 
 
 def _modes(modes: Any) -> str:
-    return joined([_MODES.get(mode, mode) for mode in modes or ()])
+    return joined([text for mode, text in _MODES.items() if mode in (modes or ())])
 
 
 def _of_bound(cell: Callable[[Obj], str]) -> Callable[[Obj], str]:
@@ -196,8 +196,16 @@ def _ingress_parameters(parameters: Any) -> str:
     return f"{kind}{group}/{parameters.get('name')}"
 
 
-def _is_default(meta: Obj) -> bool:
-    return bool(dig(meta, "annotations", "storageclass.kubernetes.io/is-default-class") == "true")
+_DEFAULT_STORAGE_CLASS = "storageclass.kubernetes.io/is-default-class"
+
+
+def _is_default(meta: Obj, annotation: str = _DEFAULT_STORAGE_CLASS) -> bool:
+    return bool(dig(meta, "annotations", annotation) == "true")
+
+
+def _with_default(annotation: str) -> Callable[[Obj], str]:
+    """Return a cell of the name of a class, which says whether it is the default."""
+    return lambda meta: f"{meta['name']}{' (default)' if _is_default(meta, annotation) else ''}"
 
 
 def with_effective_default(classes: Sequence[Obj]) -> Sequence[Obj]:
@@ -225,7 +233,7 @@ _TIMELESS: Mapping[str, Callable[[Any], Any]] = {
     **podcells.TIMELESS,
     **CLUSTER_CELLS,
     **{function.__name__.removeprefix("_"): function for function in _FUNCTIONS},
-    "claim_capacity": _of_bound(lambda obj: dig(obj, "status", "capacity", "storage", default="")),
+    "claim_capacity": _of_bound(lambda obj: dig(obj, "status", "capacity", "storage", default="0")),
     "claim_modes": _of_bound(lambda obj: _modes(dig(obj, "status", "accessModes"))),
     "claim_ref": _pair("namespace", "name"),
     "cluster_ip": lambda spec: dig(spec, "clusterIPs", 0) or dig(spec, "clusterIP") or NONE,
@@ -266,7 +274,8 @@ _TIMELESS: Mapping[str, Callable[[Any], Any]] = {
     ),
     "slice_ports": lambda ports: joined([port.get("port") or "*" for port in ports or ()], 3) or UNSET,
     "text": str,
-    "storage_class": lambda meta: meta["name"] + (" (default)" if _is_default(meta) else ""),
+    "ingress_class": _with_default("ingressclass.kubernetes.io/is-default-class"),
+    "storage_class": _with_default(_DEFAULT_STORAGE_CLASS),
     "truth": lambda value: str(bool(value)),
     "users": _subjects("User"),
 }

@@ -79,7 +79,7 @@ def _param_ref(reference: Any) -> str:
 
 CLUSTER_CELLS: Mapping[str, Callable[[Any], Any]] = {
     "api_service": lambda service: f"{service['namespace']}/{service['name']}" if service else "Local",
-    "audiences": lambda requests: joined([request.get("audience", "") for request in requests or ()]) or UNSET,
+    "audiences": lambda requests: joined([request.get("audience", "") for request in requests]) if requests else UNSET,
     "available": _available,
     "claim_state": _claim_state,
     "component_error": lambda conditions: _condition(conditions, "Healthy").get("error", ""),

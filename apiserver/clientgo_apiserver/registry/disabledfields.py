@@ -45,16 +45,16 @@ _CLAIM = "PersistentVolumeClaim"
 
 
 def _without_foreign_source(claim: Object, old: Object | None) -> Object:
-    """Return a claim without a source in another namespace, unless the claim before has one."""
-    enabled = current().enabled("CrossNamespaceVolumeDataSource")
-    if enabled or not _has_foreign_source(claim) or (old is not None and _has_foreign_source(old)):
+    """Return a claim without a source in another namespace, unless the claim before has any source."""
+    if current().enabled("CrossNamespaceVolumeDataSource") or (old is not None and _source(old)):
+        return claim
+    if not _source(claim).get("namespace"):
         return claim
     return {**claim, "spec": {name: value for name, value in claim["spec"].items() if name != "dataSourceRef"}}
 
 
-def _has_foreign_source(claim: Object) -> bool:
-    spec = claim.get("spec") or {}
-    return bool((spec.get("dataSourceRef") or {}).get("namespace"))
+def _source(claim: Object) -> Object:
+    return (claim.get("spec") or {}).get("dataSourceRef") or {}
 
 
 class _Type:

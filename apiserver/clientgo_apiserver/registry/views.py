@@ -51,10 +51,9 @@ _CONVERSIONS: dict[tuple[str, str, str], tuple[Callable[[Object], Object], Calla
 }
 
 _VERSIONS = {
-    ("", "events"): ("v1", "events.k8s.io/v1"),
     ("autoscaling", "horizontalpodautoscalers"): ("autoscaling/v1", "autoscaling/v2"),
 }
-"""apiVersions of the kinds that have several."""
+"""apiVersions of the kinds whose managed fields are converted; those of events are lost through the other API."""
 
 
 def as_stored(resource: Resource) -> bool:

@@ -35,10 +35,16 @@ class Write:
     now: str  # the time of the write
     patch: Callable[[], str] | None = None  # the patch's text, for messages
     strategic: bool = False  # the patch is a strategic merge
+    applied: str = ""  # identity of an applied configuration of a built-in kind, for messages
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
     duplicates: list[str] = field(default_factory=list)  # errors of fields that occur twice
     conversions: list[tuple[Object, str, Object]] = field(default_factory=list)  # by a webhook, of managed fields
     conforming: Object | None = None  # the custom object as decoded, if it certainly has no error by its schema
+
+    @property
+    def unstructured(self) -> bool:
+        """Return whether a strategic merge or an apply made the object, which Go converts without JSON."""
+        return self.strategic or bool(self.applied)
 
     def field_manager(self, operation: str = "Update") -> FieldManager:
         """Return the field manager of this write."""
@@ -69,25 +75,32 @@ class Write:
         return self.patch is None and not self.resource.custom and media not in YAML_TYPES
 
     def undecodable(self, error: object) -> ApiFailure:
-        """Return the error of an object that cannot be decoded, or of a patch that makes it so (400, 422)."""
+        """Return the error of an object that cannot be decoded, or of a patch that makes it so (400, 422, 500)."""
+        if self.unstructured and isinstance(error, DecodeError):
+            error = error.unconvertible()
+        if self.applied:
+            reason = f"unable to convert unstructured object to {self.applied.partition('; ')[2]}: {error}"
+            return ApiFailure(500, "", f"failed to convert new object ({self.applied}) to proper version: {reason}")
         if self.patch is not None:
-            if self.strategic and isinstance(error, DecodeError):
-                error = error.unconvertible()
             return invalid("", "", "", [invalid_value("patch", self.patch(), str(error))])
         kind = self.resource.kind
         return bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {error}')
 
     def read(self) -> Object:
-        """Parse the object of the request, and find its fields that occur twice, to report them (400, 415, 422)."""
+        """Return the object of the request, with fields that occur twice found to be reported (400, 415, 422)."""
+        return check_object(self.parse(), self.resource, self.request.body)
+
+    def parse(self) -> Any:
+        """Return the parsed body of the request, with fields that occur twice found to be reported (400, 415, 422)."""
         request, resource = self.request, self.resource
         if request.value is not None:
-            return check_object(request.value, resource, request.body)
+            return request.value
         content_type = request.headers.get("content-type", "")
         value = read_body(request.body, content_type, resource.kind, resource.api_version)
         self.find_duplicates(request.body, value)
         if self.duplicates and not resource.custom and media_type(content_type) not in YAML_TYPES:
             value = merged_fields(without_surrogates(request.body))
-        return check_object(value, resource, request.body)
+        return value
 
     def find_duplicates(self, body: bytes, value: Any) -> None:
         """Find the fields that occur twice in one object of the body, to report them; it was decoded to `value`."""

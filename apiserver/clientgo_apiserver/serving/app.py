@@ -16,7 +16,7 @@ from clientgo_apiserver.api.status import ApiFailure, too_large
 from clientgo_apiserver.api.users import ANONYMOUS
 from clientgo_apiserver.auth.flows import flow_uids
 from clientgo_apiserver.faults import Fault, Faults
-from clientgo_apiserver.handlers.dispatch import Api
+from clientgo_apiserver.handlers.dispatch import Api, attributes_of
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.http.messages import (
     HTTPRequest,
@@ -131,7 +131,7 @@ class App:
 
     def _headers(self, request: HTTPRequest, content_type: str, *, cached: bool = False) -> str:
         """Return the headers of every response."""
-        uids = flow_uids(self.api.state, request.user)
+        uids = flow_uids(self.api.state.store, attributes_of(request))
         flow = _FLOW % uids if uids[0] else ""
         content = f"Content-Type: {content_type}\r\n" if content_type else ""
         return f"Audit-Id: {request.audit_id}\r\n{flow}{content}{'' if cached else _UNCACHED}"

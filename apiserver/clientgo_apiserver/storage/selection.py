@@ -12,15 +12,16 @@ from clientgo.meta.selectors import (
     Requirement,
     Selector,
     SelectorError,
-    everything,
     json_field,
     parse_field_selector,
     parse_selector,
 )
+from clientgo_apiserver.api.names import label_value_errors, qualified_errors
 from clientgo_apiserver.api.resources import Resource
-from clientgo_apiserver.api.status import bad_request
+from clientgo_apiserver.api.status import bad_request, quoted
 
 _BOTH = ("metadata.name", "metadata.namespace")
+_NO_INTEGER = "for 'Gt', 'Lt' operators, the value must be an integer"
 _FEW = 8
 """Requirements and values that are checked one by one."""
 
@@ -97,31 +98,39 @@ def _fields_test(terms: Iterable[FieldTerm]) -> Callable[[Mapping[str, Any]], bo
     return lambda obj: all(holds(term, values, obj) for term, values in groups.values())
 
 
-ALL = SelectionPredicate(everything())
-
-
-def select(resource: Resource, labels: str, fields: str) -> SelectionPredicate:
-    """Parse both selectors of a request (400)."""
-    if not labels and not fields:
-        return ALL
-    return SelectionPredicate(parse_labels(labels), parse_fields(resource, fields) if fields else ())
-
-
 @lru_cache(maxsize=256)
 def parse_labels(text: str) -> Selector:
     """Parse a label selector (400)."""
     try:
         return parse_selector(text)
     except SelectorError as error:
-        raise bad_request(error.reason) from error
+        raise bad_request(_reason(error)) from error
 
 
-def parse_fields(resource: Resource, text: str) -> tuple[FieldTerm, ...]:
+def _reason(error: SelectorError) -> str:
+    """Return the reason of an invalid selector in the words of a real server."""
+    if error.value is not None:
+        index, text = error.value
+        path = f"values[{index}]" + (f"[{error.key}]" if error.key else "")
+        reasons = label_value_errors(text) if error.key else [_NO_INTEGER]
+    elif error.key:
+        text, path, reasons = error.key, "<nil>", qualified_errors(error.key)
+    else:
+        return error.reason
+    return f"unable to parse requirement: {path}: Invalid value: {quoted(text)}: {'; '.join(reasons)}"
+
+
+def parse_fields(text: str) -> tuple[FieldTerm, ...]:
     """Parse a field selector such as `metadata.name=a,status.phase!=Running` (400)."""
     try:
-        return tuple(_supported(resource, term) for term in parse_field_selector(text))
+        return parse_field_selector(text)
     except ValueError as error:
         raise bad_request(str(error)) from error
+
+
+def supported_fields(resource: Resource, terms: Iterable[FieldTerm]) -> tuple[FieldTerm, ...]:
+    """Return the terms on stored objects of a resource that has these fields, ordered as on a real server (400)."""
+    return tuple(_supported(resource, term) for term in sorted(terms, key=lambda term: term.field))
 
 
 def one_name(fields: str) -> str:

@@ -65,7 +65,7 @@ def decode_metadata(write: Write, obj: Object, stored: Object | None = None) -> 
     """
     try:
         kind = None if write.resource.custom else write.resource.kind
-        meta = normalize(obj.get("metadata"), write.unknown, kind=kind, stored=stored, merged=write.strategic)
+        meta = normalize(obj.get("metadata"), write.unknown, kind=kind, stored=stored, merged=write.unstructured)
     except DecodeError as error:
         raise write.undecodable(error) from error
     if not write.namespace:  # dropped, as Kubernetes' EnsureObjectNamespaceMatchesRequestNamespace does
@@ -132,7 +132,7 @@ def decode_object(write: Write, obj: Object, old: Object | None) -> Object:
     else:
         message = message_of(resource.api_version, resource.kind)
         try:
-            decoded = decode(message, obj, write.unknown, old, merged=write.strategic)
+            decoded = decode(message, obj, write.unknown, old, merged=write.unstructured)
             new = set_defaults(resource, message, decoded, old, write.now)
         except DecodeError as error:
             raise write.undecodable(error) from error
@@ -144,16 +144,20 @@ def _decode_custom(write: Write, obj: Object) -> Object:
     schema, unknown = write.resource.schema, list[str]()
     if schema is None:
         return obj
+    applied = media_type(write.request.headers.get("content-type", "")) == _APPLY_PATCH
     if not conforms(schema, obj):
+        obj = prune(schema, obj, unknown)
+        pruned, unknown = unknown, []
         try:
-            obj = coerced(schema, prune(schema, obj, write.unknown), "", unknown)
+            obj = coerced(schema, obj, "", unknown)
         except DecodeError as error:
-            raise write.undecodable(error) from error
-        write.unknown += sorted(unknown)
+            if not applied:  # else it is an error of the validation
+                raise write.undecodable(error) from error
+        if not applied:  # which reports no unknown field
+            write.unknown += [*pruned, *sorted(unknown)]
     elif not has_defaults(schema):
         write.conforming = obj
         return obj
-    applied = media_type(write.request.headers.get("content-type", "")) == _APPLY_PATCH
     completed: Object = apply_defaults(schema, obj, nulls=applied)
     return completed
 

@@ -158,6 +158,8 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
         raise ApiFailure(500, "", f"failed to create typed patch object ({_identity(resource, config)}): {errors}")
     if not is_unique:
         _report_duplicates(write, body)
+    if not write.resource.custom:
+        write.applied = _identity(resource, config)
     check_name(write, {"name": write.name, **read_metadata(write, config)})
     return {**config, "metadata": config.get("metadata") or {}}
 

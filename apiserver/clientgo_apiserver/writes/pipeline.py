@@ -29,7 +29,7 @@ from clientgo_apiserver.api.status import (
 from clientgo_apiserver.auth.authorization import Attributes, authorize
 from clientgo_apiserver.gotypes import metadata
 from clientgo_apiserver.gotypes.structs import in_order
-from clientgo_apiserver.http.decode import media_type
+from clientgo_apiserver.http.decode import check_custom_kind, media_type
 from clientgo_apiserver.http.steps import is_long, run_rules, run_step
 from clientgo_apiserver.merging.managedfields import equal_ignoring_timestamps
 from clientgo_apiserver.registry.disabledfields import without_disabled
@@ -70,8 +70,9 @@ class UpdatedObject(NamedTuple):
 
 async def create(state: State, write: Write, obj: Object, entries: list[Object] | None = None) -> Object:
     """Store a new object and return it as shown; `entries` are the managedFields of an applied one (4xx, 500)."""
-    resource, strategy, revision = write.resource, strategy_of(write.resource, write.subresource), state.store.revision
+    resource, strategy, revision = write.resource, strategy_of(write.resource, ""), state.store.revision
     request = write.request
+    check_custom_kind(obj, resource)
     meta = {field: value for field, value in read_metadata(write, obj).items() if field not in _SET_BY_SERVER}
     sent_meta = meta
     _require_place(state, write, meta.get("name", ""))
@@ -79,8 +80,9 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     decoded, new = new, await _admitted(state, write, "CREATE", new, None)
     attempts = 1 if new["metadata"].get("name") else _GENERATE_ATTEMPTS
     new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], write.now), owned)}
-    new = strategy.begin_create(state.store, without_disabled(resource, new))
-    new = strategy.prepare_for_create(write, new)
+    new = without_disabled(resource, new)
+    # As on a real server, what an apply of a status creates is allocated nothing.
+    new = strategy.prepare_for_create(write, new if write.subresource else strategy.begin_create(state.store, new))
     meta = new["metadata"]
     causes = await run_rules(request, 0, _errors, write, new, _is_valid(write, new, decoded))
     if causes:
@@ -159,7 +161,7 @@ async def _admitted(state: State, write: Write, operation: str, new: Object, old
     changed = await chain.mutate(state, write, operation, new, old)
     if changed is not None and changed is not new and not same(changed, new):
         # Unknown fields that a webhook adds are dropped without a warning: the client did not send them.
-        silent = replace(write, validation="Ignore", unknown=[])
+        silent = replace(write, validation="Ignore", unknown=[], applied="")
         new = decode_object(silent, {**changed, "metadata": read_metadata(silent, changed)}, old)
     return with_unique_owners(write, new, admitted=True)
 
@@ -184,6 +186,7 @@ def _decoded_update(
     check_namespace(write, obj["metadata"])
     check_name(write, obj["metadata"])
     _check_preconditions(write, obj["metadata"], old["metadata"])
+    check_custom_kind(obj, write.resource)
     new = strategy_of(write.resource, write.subresource).reset_fields(write, decoded, old)
     entries = managed_fields(write, old, decoded) if entries is None else entries
     return as_stored(write, new, old), entries
@@ -200,7 +203,7 @@ def _is_valid(write: Write, new: Object, decoded: Object) -> bool:
 
 def _errors(write: Write, new: Object, is_valid: bool) -> list[Cause]:
     """Return the errors of a new object; a valid one may have warnings."""
-    strategy = strategy_of(write.resource, write.subresource)
+    strategy = strategy_of(write.resource, "")
     causes = [*metadata.errors(write.resource, new["metadata"]), *([] if is_valid else strategy.validate(write, new))]
     if not causes and not is_valid:
         write.request.warnings += strategy.warnings_on_create(write, new)
@@ -243,6 +246,8 @@ async def put(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
 async def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[Object, bool]:
     """Patch the object of the write's name; return it as shown, and whether an apply created it."""
     kind = media_type(content_type)
+    if write.subresource and not write.resource.create_on_update and not _exists(state, write):
+        raise not_found(write.resource, write.name)  # before the patch is read
     if kind == APPLY_PATCH:
         # Errors of an applied configuration are reported like those of an object.
         return await _apply(
@@ -286,8 +291,6 @@ def _read_version(meta: Object) -> int:
 
 
 async def _create_applied(state: State, write: Write, config: Object) -> Object:
-    if write.subresource:
-        raise not_found(write.resource, write.name)
     if uid := config["metadata"].get("uid"):
         reason = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(write.resource, write.name, reason)

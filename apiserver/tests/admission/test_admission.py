@@ -98,6 +98,7 @@ def test_the_request_says_who_does_what_to_which_object(kube: Kube, hook: Webhoo
     assert created["options"] == {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1", "fieldManager": "me"}
     assert created["oldObject"] is None
     assert (updated["operation"], updated["name"]) == ("UPDATE", "a")
+    assert updated["options"] == {"kind": "UpdateOptions", "apiVersion": "meta.k8s.io/v1"}
     assert (updated["oldObject"]["spec"].get("replicas"), updated["object"]["spec"]["replicas"]) == (1, 2)
     assert (deleted["operation"], deleted["object"], deleted["dryRun"]) == ("DELETE", None, True)
     assert deleted["oldObject"]["spec"]["replicas"] == 2

@@ -76,3 +76,12 @@ def test_new_node_is_tainted(kube: Kube) -> None:
 def test_namespaces_of_every_cluster_cannot_be_deleted(kube: Kube, name: str) -> None:
     message = kube.refused(403, "DELETE", f"/api/v1/namespaces/{name}")["message"]
     assert message == f'namespaces "{name}" is forbidden: this namespace may not be deleted'
+
+
+def test_name_of_a_runtime_class_that_no_path_can_have_is_an_error_of_the_server(kube: Kube) -> None:
+    status = kube.refused(500, "POST", PODS, pod(runtimeClassName="a/b"))
+    assert status["message"] == "invalid resource name \"a/b\": [may not contain '/']"
+
+
+def test_pod_keeps_the_quality_of_service_that_it_is_sent_with(kube: Kube) -> None:
+    assert kube.ok("POST", PODS, {**pod(), "status": {"qosClass": "Guaranteed"}})["status"]["qosClass"] == "Guaranteed"

@@ -23,7 +23,7 @@ def validating(kube: Kube, *validations: Object, binding: Object | None = None, 
     kube.ok("POST", f"{ADMISSION}/validatingadmissionpolicybindings", {"metadata": {"name": "b"}, "spec": bound})
 
 
-def mutating(kube: Kube, *mutations: Object, **spec: Any) -> None:
+def mutating(kube: Kube, *mutations: Object, binding: Object | None = None, **spec: Any) -> None:
     rule = {**ON_CONFIG_MAPS, "operations": ["CREATE"]}
     full = {
         "matchConstraints": {"resourceRules": [rule]},
@@ -32,7 +32,7 @@ def mutating(kube: Kube, *mutations: Object, **spec: Any) -> None:
         **spec,
     }
     kube.ok("POST", f"{ADMISSION}/mutatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": full})
-    bound = {"metadata": {"name": "b"}, "spec": {"policyName": "p"}}
+    bound = {"metadata": {"name": "b"}, "spec": {"policyName": "p", **(binding or {})}}
     kube.ok("POST", f"{ADMISSION}/mutatingadmissionpolicybindings", bound)
 
 
@@ -152,6 +152,36 @@ def test_object_is_changed_by_mutations(kube: Kube) -> None:
     )
     built = kube.ok("POST", CONFIG_MAPS, config_map(a="1"))
     assert (built["metadata"]["labels"], built["data"]) == ({"a": "b", "x/y": "1x"}, {"a": "1", "more": "1x"})
+
+
+def json_patch(operation: str) -> Object:
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": f"[JSONPatch{{{operation}}}]"}}
+
+
+def test_ignored_failure_of_a_mutation_leaves_the_others(kube: Kube) -> None:
+    texts = (
+        "op: 'add', path: '/data/b', value: '2'",
+        "op: 'remove', path: '/x'",
+        "op: 'add', path: '/data/c', value: '3'",
+    )
+    mutating(kube, *map(json_patch, texts), failurePolicy="Ignore")
+    assert kube.ok("POST", CONFIG_MAPS, config_map(a="1"))["data"] == {"a": "1", "b": "2", "c": "3"}
+
+
+def test_object_is_changed_for_each_parameter(kube: Kube) -> None:
+    for name in ("b", "c"):
+        kube.ok("POST", CONFIG_MAPS, config_map(name))
+    patch = json_patch("op: 'add', path: '/data/' + params.metadata.name, value: '2'")
+    reference = {"selector": {}, "parameterNotFoundAction": "Deny"}
+    mutating(kube, patch, paramKind={"apiVersion": "v1", "kind": "ConfigMap"}, binding={"paramRef": reference})
+    assert kube.ok("POST", CONFIG_MAPS, config_map(a="1"))["data"] == {"a": "1", "b": "2", "c": "2"}
+
+
+def test_change_without_its_parameter_is_forbidden(kube: Kube) -> None:
+    reference = {"name": "missing", "parameterNotFoundAction": "Deny"}
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    mutating(kube, json_patch("op: 'remove', path: '/data'"), paramKind=kind, binding={"paramRef": reference})
+    assert kube.refused(403, "POST", CONFIG_MAPS, config_map(a="1"))["reason"] == "Forbidden"
 
 
 def test_atomic_fields_are_not_applied_in_part(kube: Kube) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.inprocess import MERGE, SERVICES, Kube
+from apiserver.tests.inprocess import MERGE, SERVICES, STRATEGIC, Kube
 
 PORTS: list[dict[str, Any]] = [{"name": "a", "port": 80}]
 NODE_PORTS = [{"name": "a", "port": 80, "nodePort": 31000}]
@@ -72,3 +72,12 @@ def test_another_type_drops_and_allocates_what_it_needs(kube: Kube) -> None:
     spec = kube.ok("PATCH", f"{SERVICES}/a", external, MERGE)["spec"]
     assert ("clusterIP" in spec, "nodePort" in spec["ports"][0]) == (False, False)
     assert kube.ok("PATCH", f"{SERVICES}/a", {"spec": {"type": "ClusterIP"}}, MERGE)["spec"]["clusterIP"]
+
+
+def test_node_port_is_shared_by_the_entries_of_a_port_of_a_new_service_only(kube: Kube) -> None:
+    udp = {"name": "b", "port": 80, "protocol": "UDP"}
+    body = {"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [*NODE_PORTS, udp]}}
+    assert [port["nodePort"] for port in kube.ok("POST", SERVICES, body)["spec"]["ports"]] == [31000, 31000]
+    twice = {"spec": {"ports": [{"name": "q", "port": 81, "nodePort": 31000}]}}
+    status = kube.refused(500, "PATCH", f"{SERVICES}/s", twice, STRATEGIC)
+    assert status["message"] == "duplicate nodePort: {TCP 31000}"

@@ -71,7 +71,7 @@ def test_binding_needs_the_permissions_of_its_role(writer: Guarded) -> None:
     writer.ok("POST", ROLES, body("small", rule("get", "configmaps")))
     writer.ok("POST", BINDINGS, binding("small", "Role"))
     missing = writer.refused(404, "POST", CLUSTER_BINDINGS, binding("no-such"))
-    assert missing["message"] == 'clusterroles.rbac.authorization.k8s.io "no-such" not found'
+    assert missing["message"] == 'clusterrolebindings.rbac.authorization.k8s.io "no-such" not found'
 
 
 @pytest.mark.parametrize(("verb", "url"), [("escalate", ROLES), ("bind", BINDINGS)])

@@ -70,6 +70,7 @@ def expression(source: str) -> Expression:
         "true || 1 / 0 == 1",
         "1 / 0 == 1 || true",
         "[0, 2].exists(x, 4 / x == 2)",
+        "!has(dyn(1).a)",
         "r'\\d' == '\\\\d' && '\\u00e9'.size() == 1 && b'\\xff'.size() == 1 && '''a\nb'''.split('\\n').size() == 2",
     ],
 )
@@ -81,6 +82,9 @@ def test_expression_is_true(source: str) -> None:
     ("source", "reason"),
     [
         ("self.a", "no such key: a"),
+        ("dyn(1).a", "no such key: a"),
+        ("dyn('x')['a']", "no such key: a"),
+        ("dyn([1]).a", "unsupported index type 'string' in list"),
         ("[1][5]", "index out of bounds: 5"),
         ("1 / 0", "division by zero"),
         ("9223372036854775807 + 1", "integer overflow"),

@@ -3,6 +3,7 @@ import pytest
 from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PODS, Object, PodCluster
 
 SERVICES = ("", "services")
+ADDRESSES = ("networking.k8s.io", "ipaddresses")
 SLICES = ("discovery.k8s.io", "endpointslices")
 
 
@@ -145,3 +146,16 @@ def test_endpoints_that_are_not_to_be_mirrored_have_no_slices(cluster: PodCluste
     external(cluster)
     cluster.patch(ENDPOINTS, "w", {"metadata": change})
     assert mirrored(cluster) == {}
+
+
+def test_addresses_of_services_are_objects(cluster: PodCluster) -> None:
+    service(cluster, selector=None)
+    address = cluster.get(SERVICES, "w")["spec"]["clusterIP"]
+    (obj,) = cluster.store.list(ADDRESSES)
+    assert (obj["metadata"]["name"], obj["spec"]["parentRef"]["name"]) == (address, "w")
+    assert obj["metadata"]["labels"] == {
+        "ipaddress.kubernetes.io/ip-family": "IPv4",
+        "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+    }
+    cluster.patch(SERVICES, "w", {"spec": {"type": "ExternalName", "externalName": "a.b", "clusterIP": None}})
+    assert cluster.store.list(ADDRESSES) == []

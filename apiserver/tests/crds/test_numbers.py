@@ -78,3 +78,38 @@ def test_limit_has_the_form_of_the_value(value: float, limit: str) -> None:
     kube = bars({"type": "object", "properties": {"x": {"type": "number", "maximum": 1_000_000}}})
     message = kube.refused(422, "POST", BARS, {**BAR, "spec": {"x": value}})["message"]
     assert message.endswith(f"should be less than or equal to {limit}")
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ({"type": "integer"}, "invalid data, expected int, got float64 evaluating rule: self.x == self.x"),
+        (
+            {"x-kubernetes-int-or-string": True},
+            "invalid data, expected XIntOrString value to be either a string or int",
+        ),
+    ],
+)
+def test_whole_float_is_no_integer_of_a_rule(schema: Object, reason: str) -> None:
+    rules = [{"rule": "self.x == self.x"}]
+    kube = bars({"type": "object", "properties": {"x": schema}, "x-kubernetes-validations": rules})
+    status = kube.refused(422, "POST", BARS, {**BAR, "spec": {"x": 2.0}})
+    assert reason in status["message"]
+    kube.ok("POST", BARS, {**BAR, "spec": {"x": 2}})
+
+
+@pytest.mark.parametrize(
+    ("limits", "value", "reason"),
+    [
+        ({"type": "string", "maxLength": -1, "minLength": -1}, "", "spec.x: Too long: value is too long"),
+        (
+            {"type": "array", "items": {"type": "string"}, "maxItems": -1},
+            ["a"],
+            "spec.x: Too many: 1: has too many items",
+        ),
+    ],
+)
+def test_negative_limit_is_one(limits: Object, value: Any, reason: str) -> None:
+    kube = bars({"type": "object", "properties": {"x": limits}})
+    assert reason in kube.refused(422, "POST", BARS, {**BAR, "spec": {"x": value}})["message"]
+    kube.ok("POST", BARS, BAR)

@@ -231,3 +231,12 @@ def test_pod_without_a_node_goes_at_once(kube: Kube) -> None:
     kube.ok("POST", PODS, pod())
     assert kube.ok("DELETE", f"{PODS}/p")["metadata"]["deletionGracePeriodSeconds"] == 0
     kube.refused(404, "GET", f"{PODS}/p")
+
+
+def test_client_of_protobuf_is_told_what_is_wrong_with_its_read_before_its_form_is_rejected(kube: Kube) -> None:
+    accept = "application/vnd.kubernetes.protobuf"
+    assert kube.send("GET", f"{CONFIG_MAPS}/missing", accept=accept).status == 404
+    assert kube.send("GET", f"{CONFIG_MAPS}?labelSelector=%3D", accept=accept).status == 400
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+    assert kube.send("GET", f"{CONFIG_MAPS}/a", accept=accept).status == 406
+    assert kube.send("DELETE", f"{CONFIG_MAPS}/missing", accept=accept).status == 406, "before anything is written"

@@ -126,6 +126,13 @@ def test_value_of_a_field_selector_is_escaped(kube: Kube, selector: str, reason:
     assert kube.ok("GET", rf"{CONFIG_MAPS}?fieldSelector=metadata.name%3Da\,\=\\")["items"] == []
 
 
+def test_term_of_a_field_selector_without_field_and_value_selects_everything(kube: Kube) -> None:
+    everything = kube.ok("GET", CONFIG_MAPS)["items"]
+    for selector in ("%3D", "%3D%3D", "!%3D", ",%3D"):
+        assert kube.ok("GET", f"{CONFIG_MAPS}?fieldSelector={selector}")["items"] == everything
+    kube.refused(400, "GET", f"{CONFIG_MAPS}?fieldSelector=%3Da")
+
+
 def test_invalid_byte_of_a_continue_token_is_named(kube: Kube) -> None:
     for token, at in (("x", 0), ("abcd*", 4), ("abcdefghi", 8)):
         message = kube.refused(400, "GET", f"{CONFIG_MAPS}?continue={token}")["message"]

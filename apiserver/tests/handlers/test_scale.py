@@ -124,3 +124,45 @@ def test_scale_of_a_custom_object_is_neither_merged_strategically_nor_applied(wi
     widgets.refused(415, "PATCH", f"{WIDGETS}/a/scale", {"spec": {"replicas": 3}}, STRATEGIC)
     status = widgets.refused(500, "PATCH", f"{WIDGETS}/a/scale?fieldManager=m&force=true", SCALE, APPLY)
     assert "request to convert CR to an invalid group/version: autoscaling/v1" in status["message"]
+
+
+@pytest.mark.parametrize(("version", "owned"), [({}, False), ({"apiVersion": "autoscaling/v1", "kind": "Scale"}, True)])
+def test_unversioned_scale_of_a_custom_object_takes_the_replicas_from_their_owner(
+    widgets: Kube, version: Object, owned: bool
+) -> None:
+    kind = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Widget"}
+    widgets.ok("POST", WIDGETS, {**kind, "metadata": {"name": "b"}, "spec": {"replicas": 1}})
+    widgets.ok("PUT", f"{WIDGETS}/b/scale", {**version, "metadata": {"name": "b"}, "spec": {"replicas": 2}})
+    entries = widgets.ok("GET", f"{WIDGETS}/b")["metadata"]["managedFields"]
+    assert any("f:replicas" in entry["fieldsV1"].get("f:spec", {}) for entry in entries) is owned
+
+
+def test_apply_of_a_custom_scale_without_managers_fails_for_the_live_object(widgets: Kube) -> None:
+    status = widgets.refused(500, "PATCH", f"{WIDGETS}/a/scale?fieldManager=m", SCALE, APPLY)
+    assert status["message"].startswith(
+        "failed to create manager for existing fields: failed to convert live object (/;"
+    )
+
+
+def test_scaled_workload_has_the_warnings_of_its_pods(kube: Kube) -> None:
+    ports = [{"name": "c", "image": "i", "ports": [{"containerPort": 1}, {"containerPort": 1, "hostPort": 2}]}]
+    kube.ok("PATCH", f"{DEPLOYMENTS}/a", {"spec": {"template": {"spec": {"containers": ports}}}}, MERGE)
+    response = kube.send("PUT", f"{DEPLOYMENTS}/a/scale", scale(2))
+    assert "overlapping port definition" in dict(response.headers)["Warning"]
+
+
+def test_replacement_of_a_missing_custom_object_by_another_kind_is_not_found(widgets: Kube) -> None:
+    other = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Other", "metadata": {"name": "a", "resourceVersion": "0"}}
+    widgets.refused(404, "PUT", f"{WIDGETS}/missing", {**other, "metadata": {"name": "missing"}})
+    status = widgets.refused(422, "PUT", f"{WIDGETS}/a", other)
+    assert status["details"]["causes"][0]["field"] == "metadata.resourceVersion"
+
+
+def test_replicas_that_the_schema_does_not_have_are_validated_and_not_reported() -> None:
+    crd = definition("widgets", "Widget", schema={"type": "object"})
+    kube = Kube()
+    kube.ok("POST", DEFINITIONS, crd)
+    kube.ok("POST", WIDGETS, {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Widget", "metadata": {"name": "a"}})
+    assert "Warning" not in dict(kube.send("PUT", f"{WIDGETS}/a/scale", scale(2)).headers)
+    status = kube.refused(422, "PUT", f"{WIDGETS}/a/scale", scale(-1))
+    assert status["details"]["causes"][0]["message"] == "Invalid value: -1: should be a non-negative integer"

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.tests.inprocess import DEFINITIONS, GROUP, Kube, definition
 from clientgo.meta.scheme import Column
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.api.resources import Resource
@@ -70,6 +71,13 @@ def test_custom_resource_has_its_definitions_columns_after_the_name() -> None:
 
 def test_custom_resource_without_columns_shows_name_and_age() -> None:
     assert cells(foo(()), FOO) == ["a", "5m"]
+
+
+def test_default_column_of_a_custom_kind_has_the_description_of_the_field(kube: Kube) -> None:
+    kube.ok("POST", DEFINITIONS, definition("bars", "Bar"))
+    url = f"/apis/{GROUP}/v1alpha1/bars"
+    columns = kube.ok("GET", url, accept="application/json;as=Table;v=v1;g=meta.k8s.io")["columnDefinitions"]
+    assert columns[1]["description"].startswith("CreationTimestamp is a timestamp representing the server time")
 
 
 def test_absent_values_are_null_cells() -> None:

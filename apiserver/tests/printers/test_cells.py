@@ -55,6 +55,11 @@ resourceclaims status: {allocation: {a: b}, reservedFor: [{name: p}]} => {State:
 ipaddresses spec: {parentRef: {group: g, resource: services, namespace: n, name: s}} => {ParentRef: services.g/n/s}
 validatingadmissionpolicybindings spec: {policyName: p, paramRef: {name: a}} => {PolicyName: p, ParamRef: "*/a"}
 validatingadmissionpolicies spec: {paramKind: {apiVersion: a/v1, kind: K}} => {ParamKind: a/v1/K}
+ingressclasses metadata: {name: a, annotations: {ingressclass.kubernetes.io/is-default-class: "true"}}, spec: {}
+    => {Name: a (default)}
+persistentvolumeclaims spec: {volumeName: v}, status: {accessModes: [ReadOnlyMany, ReadWriteOnce, ReadOnlyMany]}
+    => {Capacity: "0", Access Modes: "RWO,ROX"}
+csidrivers spec: {tokenRequests: [{audience: ""}]} => {TokenRequests: ""}
 configmaps data: {a: "1"}, binaryData: {b: ""} => {Data: 2, Age: 5m}
 secrets type: Opaque, data: {a: MQ==} => {Type: Opaque, Data: 1}
 namespaces status: {phase: Active} => {Status: Active}

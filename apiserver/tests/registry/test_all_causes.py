@@ -29,19 +29,17 @@ def test_mounts_of_an_invalid_volume_are_not_found(before: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("selector", "field", "reason"),
+    ("selector", "field"),
     [
-        ({"matchLabels": {"a b": "c"}}, "matchLabels", 'key: Invalid value: "a b": name part must consist of'),
-        ({"matchLabels": {"a": "c d"}}, "matchLabels", 'values[0][a]: Invalid value: "c d": a valid label must be'),
-        ({"matchExpressions": [{"key": "a", "operator": "Like"}]}, "matchExpressions[0].operator",
-         '"Like" is not a valid label selector operator'),
-        ({"matchExpressions": [{"key": "a", "operator": "In"}]}, "matchExpressions[0].values",
-         "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"),
+        ({"matchLabels": {"a b": "c"}}, "matchLabels"),
+        ({"matchLabels": {"a": "c d"}}, "matchLabels"),
+        ({"matchExpressions": [{"key": "a", "operator": "Like"}]}, "matchExpressions[0].operator"),
+        ({"matchExpressions": [{"key": "a", "operator": "In"}]}, "matchExpressions[0].values"),
     ],
-)  # fmt: skip
-def test_selector_of_an_aggregated_role_is_rejected_twice(selector: Object, field: str, reason: str) -> None:
+)
+def test_selector_of_an_aggregated_role_is_rejected_twice(selector: Object, field: str) -> None:
     body = {"metadata": {"name": "a"}, "aggregationRule": {"clusterRoleSelectors": [selector]}}
     status = Kube().refused(422, "POST", CLUSTER_ROLES, body)
     path = "aggregationRule.clusterRoleSelectors[0]"
     assert [name for name, _ in causes(status)] == [f"{path}.{field}", path]
-    assert status["details"]["causes"][1]["message"].startswith(f"Invalid value: null: {reason}")
+    assert status["details"]["causes"][1]["message"] == "Invalid value: null: invalid label selector."

@@ -93,7 +93,8 @@ PODS_METRIC = '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"3"
         ({"metrics": PODS_METRIC}, ["Pods"], {"metrics"}),
         ({"metrics": "[]", "behavior": "{}"}, ["Resource"], set()),
         ({"metrics": "no JSON", "behavior": "null"}, ["Resource"], set()),
-        ({"behavior": '{"scaleDown":{"stabilizationWindowSeconds":7}}', "other": "x"}, ["Resource"],
+        ({"behavior": '{"scaleDown":{"policies":[{"type":"Pods","value":1,"periodSeconds":7}]}}', "other": "x"},
+         ["Resource"],
          {"behavior", "other"}),
         ({}, ["Resource"], set()),
     ],
@@ -109,3 +110,19 @@ def test_annotations_of_the_old_version_are_read_and_kept_if_they_have_content(
     stored = kube.ok("GET", URL.format("v2") + "/h")
     assert [each["type"] for each in stored["spec"]["metrics"]] == metrics
     assert {name.removeprefix(PREFIX) for name in stored["metadata"].get("annotations") or ()} <= {"other"}
+
+
+@pytest.mark.parametrize(
+    ("annotations", "spec", "field"),
+    [
+        ({"behavior": '{"scaleUp":{"stabilizationWindowSeconds":3}}'}, {}, "spec.behavior.scaleUp.policies"),
+        ({"metrics": PODS_METRIC}, {"targetCPUUtilizationPercentage": 0},
+         "spec.metrics[1].resource.target.averageUtilization"),
+    ],
+)  # fmt: skip
+def test_old_version_is_validated_with_what_its_annotations_hold(
+    kube: Kube, annotations: dict[str, str], spec: dict[str, Any], field: str
+) -> None:
+    meta = {"name": "h", "annotations": {f"{PREFIX}{name}": text for name, text in annotations.items()}}
+    status = kube.refused(422, "POST", URL.format("v1"), {"metadata": meta, "spec": {**SPEC, **spec}})
+    assert [cause["field"] for cause in status["details"]["causes"]] == [field]

@@ -7,7 +7,14 @@ from apiserver.tests.guarded import Guarded, rule, user
 from apiserver.tests.inprocess import MERGE, Kube, Object
 
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-PEM = base64.b64encode(b"-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----\n").decode()
+
+
+def pem(content: str) -> str:
+    text = f"-----BEGIN CERTIFICATE REQUEST-----\n{content}\n-----END CERTIFICATE REQUEST-----\n"
+    return base64.b64encode(text.encode()).decode()
+
+
+PEM = pem(SIGNING_REQUEST)
 APPROVED: Object = {"type": "Approved", "status": "True", "reason": "Test"}
 
 
@@ -57,9 +64,12 @@ def test_approval_needs_permission_for_the_signer(guarded: Guarded) -> None:
     ("spec", "field"),
     [
         pytest.param({"request": "aGk="}, "spec.request", id="no PEM"),
+        pytest.param({"request": pem("MAA=")}, "spec.request", id="unreadable request"),
+        pytest.param({"request": pem(SIGNING_REQUEST.replace("ZfAP", "ZfAQ"))}, "spec.request", id="wrong signature"),
         pytest.param({"usages": []}, "spec.usages", id="no usages"),
         pytest.param({"usages": ["flying"]}, "spec.usages[0]", id="unknown usage"),
         pytest.param({"signerName": "plain"}, "spec.signerName", id="signer without a path"),
+        pytest.param({"signerName": "kubernetes.io/legacy-unknown"}, "spec.signerName", id="signer of older versions"),
         pytest.param({"signerName": "plain/x"}, "spec.signerName", id="signer without a domain"),
         pytest.param({"expirationSeconds": 60}, "spec.expirationSeconds", id="too short"),
     ],
@@ -67,6 +77,31 @@ def test_approval_needs_permission_for_the_signer(guarded: Guarded) -> None:
 def test_invalid_certificate_request_is_rejected(kube: Kube, spec: Object, field: str) -> None:
     causes = kube.refused(422, "POST", REQUESTS, request(**spec))["details"]["causes"]
     assert [cause["field"] for cause in causes] == [field]
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        ({"certificate": "eA=="}, "must contain at least one CERTIFICATE PEM block"),
+        ({"certificate": PEM}, 'only CERTIFICATE PEM blocks are allowed, found "CERTIFICATE REQUEST"'),
+        ({"conditions": [{"type": "x"}]}, "status.conditions[0].status: Required value"),
+        ({"conditions": [{"status": "True"}]}, "status.conditions[0].type: Required value"),
+        ({"conditions": [{"type": "x", "status": "no"}]}, 'Unsupported value: "no"'),
+        ({"conditions": [APPROVED] * 2}, 'status.conditions[1].type: Duplicate value: "Approved"'),
+    ],
+)
+def test_invalid_status_of_a_certificate_request_is_rejected(kube: Kube, status: Object, message: str) -> None:
+    kube.ok("POST", REQUESTS, request())
+    subresource = "status" if "certificate" in status else "approval"
+    assert message in kube.refused(422, "PATCH", f"{REQUESTS}/a/{subresource}", {"status": status}, MERGE)["message"]
+
+
+def test_issued_certificate_stays(kube: Kube) -> None:
+    kube.ok("POST", REQUESTS, request())
+    issued = base64.b64encode(AUTHORITY.encode()).decode()
+    kube.ok("PATCH", f"{REQUESTS}/a/status", {"status": {"certificate": issued}}, MERGE)
+    gone = kube.refused(422, "PATCH", f"{REQUESTS}/a/status", {"status": {"certificate": None}}, MERGE)
+    assert "updates may not modify existing certificate content" in gone["message"]
 
 
 def allow(guarded: Guarded, name: str, *rules: Object) -> None:

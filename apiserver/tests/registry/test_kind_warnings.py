@@ -73,6 +73,9 @@ pods spec: {volumes: [{name: v, projected: {sources: [{secret: {name: s, items: 
     => volume "v" (Projected): overlapping paths: "a/b" (DownwardAPI) with "a" (Secret "s")
 pods metadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: a}}, spec: {}
     => metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: non-functional
+pods spec: {containers: [{ports: [{name: p, containerPort: 1}]}, {ports: [{name: p, containerPort: 2}]}]}
+    => spec.containers[1].ports[0]: duplicate port name "p" with spec.containers[0].ports[0], services and probes that
+resourceslices spec: {driver: A.b} => spec.driver: driver names should be lowercase; "A.b" contains uppercase characters
 services spec: {ports: [{port: 1}], externalIPs: [1.2.3.4]}
     => spec.externalIPs is deprecated and may no longer be implemented in some clusters
 secrets type: kubernetes.io/tls, data: {tls.crt: "", tls.key: ""}

@@ -33,6 +33,7 @@ NAMESPACED: dict[str, tuple[str, Object]] = {
     "daemonsets": ("/apis/apps/v1", {"spec": WORKLOAD}),
     "deployments": ("/apis/apps/v1", {"spec": WORKLOAD}),
     "endpoints": ("/api/v1", {}),
+    "resourceclaimtemplates": ("/apis/resource.k8s.io/v1", {"spec": {"spec": {}}}),
     "endpointslices": ("/apis/discovery.k8s.io/v1", {"addressType": "IPv4"}),
     "events": ("/apis/events.k8s.io/v1", {"regarding": {"namespace": "default"}}),
     "horizontalpodautoscalers": ("/apis/autoscaling/v2", {"spec": {"maxReplicas": 3, "scaleTargetRef": TARGET}}),
@@ -89,6 +90,9 @@ endpointslices endpoints: [{addresses: [0.0.0.0]}] => endpoints[0].addresses[0]:
 endpointslices endpoints: [{addresses: [224.0.0.1]}] => endpoints[0].addresses[0]: Invalid value: "224.0.0.1": may not
 endpointslices addressType: FQDN, endpoints: [{addresses: [a]}] => endpoints[0].addresses[0]: Invalid value: "a": should
 endpointslices ports: [{name: a, port: 1}, {name: a, port: 2}] => ports[1].name: Duplicate value: "a"
+resourceclaimtemplates {metadata: {name: a, uid: u, creationTimestamp: "2026-01-01T00:00:00Z"}}
+    => metadata.name: Forbidden: cannot be set && metadata.uID: Forbidden: cannot be set
+    && metadata.creationTimestamp: Forbidden: cannot be set
 ingresses {} => spec: Invalid value: null: either `defaultBackend` or `rules` must be specified
 ingresses {defaultBackend: {}} => defaultBackend: Invalid value: "": resource or service backend is required
 ingresses {defaultBackend: {service: {name: A, port: {}}}} => defaultBackend.service.name: Invalid value: "A": a
@@ -299,6 +303,11 @@ jobs {} -> {completions: 7} => completions: Invalid value: 7: field is immutable
 jobs {} -> status: {completionTime: "2024-01-01T00:00:00Z"}
     => status.completionTime: Invalid value: "2024-01-01T00:00:00Z": cannot set completionTime when there is no
 secrets {} -> type: other => type: Invalid value: "other": field is immutable
+endpointslices endpoints: [{addresses: [1.2.3.4]}] -> addressType: IPv6
+    => addressType: Invalid value: "IPv6": field is immutable
+persistentvolumeclaims {} -> {resources: {requests: {storage: null}}}
+    => resources[storage]: Required value && spec: Forbidden: spec is immutable after creation
+    && resources.requests.storage: Forbidden: field can not be less than status.capacity
 persistentvolumeclaims {} -> {accessModes: [ReadOnlyMany]}
     => spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for
 persistentvolumes {} -> {hostPath: {path: /y}}
@@ -325,6 +334,26 @@ persistentvolumeclaims {} -> status: {allocatedResources: {storage: "-1"}}
 persistentvolumeclaims {} -> status: {allocatedResources: {storage: "1", example.com/a: "1"}} => ok
 jobs {suspend: true} -> {template: {spec: {containers: [{name: c, image: j}]}}}
     => template.spec: Invalid value:
+nodes {} -> status: {declaredFeatures: [b, A/c, A/c]}
+    => status.declaredFeatures[0]: Invalid value: "b": invalid feature name "b": must start with an UpperCamelCase
+    && status.declaredFeatures[1]: Invalid value: "A/c": list must be sorted alphabetically
+    && status.declaredFeatures[2]: Duplicate value: "A/c"
+pods {} -> status: {extendedResourceClaimStatus: {requestMappings: [
+    {containerName: x, resourceName: r, requestName: A}, {containerName: c, resourceName: r, requestName: a}]}}
+    => status.extendedResourceClaimStatus.requestMappings[0].containerName: Invalid value: "x": must match the name of
+    && status.extendedResourceClaimStatus.requestName: Invalid value: "A": a lowercase RFC 1123 label must consist of
+    && status.extendedResourceClaimStatus.requestMappings[1].resourceName: Invalid value: "r": must match the extended
+    && status.extendedResourceClaimStatus.resourceClaimName: Required value
+pods {} -> status: {containerStatuses: [{name: c, user: {linux: {uid: -1, supplementalGroups: [-2]}},
+    allocatedResourcesStatus: [{name: cpu, resources: [{health: x, resourceID: a}, {health: Healthy, resourceID: a}]},
+    {name: "claim:a"}]}], ephemeralContainerStatuses: [{name: d, allocatedResourcesStatus: [{name: cpu}]}]}
+    => status.containerStatuses[0].user.linux.uid: Invalid value: -1: must be between 0 and 2147483647, inclusive
+    && status.containerStatuses[0].user.linux.supplementalGroups[0]: Invalid value: -2: must be between
+    && status.containerStatuses[0].allocatedResourcesStatus[0].name: Invalid value: "cpu": must match one of
+    && status.containerStatuses[0].allocatedResourcesStatus[0].resources[0].health: Unsupported value: "x"
+    && status.containerStatuses[0].allocatedResourcesStatus[0].resources[1].resourceID: Duplicate value: "a"
+    && status.containerStatuses[0].allocatedResourcesStatus[1].name: Invalid value: "claim:a": must match one of
+    && status.ephemeralContainerStatuses[0].allocatedResourcesStatus: Forbidden: must not be specified in container
 configmaps immutable: true, data: {a: b} -> data: {a: c} => data: Forbidden: field is immutable when `immutable` is
 """
 

@@ -10,6 +10,7 @@ from apiserver.tests.inprocess import (
     DEFINITIONS,
     DEPLOYMENTS,
     FOOS,
+    GROUP,
     JSON_PATCH,
     MERGE,
     SERVICES,
@@ -394,3 +395,60 @@ def test_mistyped_label_does_not_fit_the_schema(kube: Kube) -> None:
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": {"a": 1}}}
     status = kube.refused(500, "PATCH", f"{CONFIG_MAPS}/c?fieldManager=x", config, APPLY)
     assert ".metadata.labels.a: expected string" in status["message"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "reason"),
+    [
+        ({"type": "a", "data": {"k": "a"}}, 500, "/v1, Kind=Secret: error decoding from json: illegal base64 data at"),
+        ({"metadata": {"name": "s", "creationTimestamp": "x"}}, 500, 'Kind=Secret: parsing time "x" as'),
+    ],
+)
+def test_applied_value_that_cannot_be_converted_is_an_error_of_the_server(
+    kube: Kube, fields: Object, code: int, reason: str
+) -> None:
+    config = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, **fields}
+    url = "/api/v1/namespaces/default/secrets/s?fieldManager=m"
+    message = kube.refused(code, "PATCH", url, config, APPLY)["message"]
+    assert message.startswith(
+        "failed to convert new object (/s; /v1, Kind=Secret) to proper version: unable to convert"
+    )
+    assert reason in message
+
+
+def test_applied_number_is_cut_to_the_bits_of_its_type(kube: Kube) -> None:
+    config = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 1 << 31}]}}
+    status = kube.refused(422, "PATCH", f"{SERVICES}/s?fieldManager=m", config, APPLY)
+    assert "spec.ports[0].port: Invalid value: -2147483648" in status["message"]
+
+
+def test_applied_status_creates_the_object_where_a_replacement_would(kube: Kube) -> None:
+    url = f"{SERVICES}/s/status?fieldManager=m"
+    config: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": []}}
+    kube.refused(422, "PATCH", url, config, APPLY)
+    created = kube.ok("PATCH", url, {**config, "spec": {"ports": [{"port": 1}]}}, APPLY)
+    assert "clusterIP" not in created["spec"], "as on a real server"
+    kube.refused(404, "PATCH", f"{DEPLOYMENTS}/a/status?fieldManager=m", b"no configuration", APPLY)
+
+
+def test_events_lose_their_managers_through_the_other_api(kube: Kube) -> None:
+    event = {"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}, "type": "Normal", "reason": "r"}
+    url = "/api/v1/namespaces/default/events"
+    kube.ok("POST", f"{url}?fieldManager=one", event)
+    labelled: Object = {"metadata": {"labels": {"a": "b"}}}
+    other = url.replace("/api/v1", "/apis/events.k8s.io/v1")
+    assert [*owners(kube.ok("PATCH", f"{other}/e?fieldManager=two", labelled, MERGE))] == ["two"]
+
+
+@pytest.mark.parametrize("validation", ["Warn", "Strict"])
+def test_unknown_field_of_an_applied_custom_object_is_dropped_without_a_word(validation: str) -> None:
+    kube = Kube()
+    schema = {"type": "object", "properties": {"open": {"type": "object"}, "text": {"type": "string", "format": "mac"}}}
+    kube.ok("POST", DEFINITIONS, definition("bars", "Bar", schema=schema))
+    bar = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}, "spec": {"open": {"x": 1}}}
+    url = f"/apis/{GROUP}/v1alpha1/namespaces/default/bars/a?fieldManager=m&fieldValidation={validation}"
+    response = kube.send("PATCH", url, bar, APPLY)
+    assert (response.status, response.json()["spec"]) == (201, {"open": {}})
+    assert "Warning" not in dict(response.headers)
+    # A text with a format is any scalar to an apply, and so invalid later.
+    kube.refused(422, "PATCH", url, {**bar, "spec": {"text": 1}}, APPLY)

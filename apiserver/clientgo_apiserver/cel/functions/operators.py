@@ -135,7 +135,7 @@ def _indexed(value: Any, index: Any) -> Any:
         if index == int(index) and 0 <= index < len(value):
             return value[int(index)]
         raise CelError(f"index out of bounds: {index}")
-    raise CelError("no such overload")
+    raise CelError("no such overload" if isinstance(value, list) else f"no such key: {index}")
 
 
 def optional_member(value: Any, key: Any) -> OptionalValue:

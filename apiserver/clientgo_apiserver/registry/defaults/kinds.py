@@ -41,6 +41,7 @@ def set_kind_defaults(resource: Resource, obj: Object, old: Object | None, now: 
     A new object of a kind with a status starts with the status the server gives it, not with the client's.
     """
     created = old is None and resource.status and not keeps_status(resource)
+    sent = obj.get("status") or {}
     if created:
         obj = {**obj, "status": {}}
     if old is not None and resource.kind == "Pod":
@@ -50,6 +51,8 @@ def set_kind_defaults(resource: Resource, obj: Object, old: Object | None, now: 
         obj = default(obj, old)
     if created and resource.kind in _INITIAL_STATUS:
         obj = {**obj, "status": _INITIAL_STATUS[resource.kind](obj, now)}
+        if sent.get("qosClass"):  # of a pod, which keeps the class that it was sent with
+            obj["status"]["qosClass"] = sent["qosClass"]
     return obj
 
 

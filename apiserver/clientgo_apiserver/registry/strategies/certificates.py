@@ -1,14 +1,9 @@
 """Strategies of certificate requests: the spec never changes, and conditions are set by the approver and the signer."""
 
-from collections.abc import Iterator
-
 from clientgo.meta.apply.mergerules import FieldPath
 from clientgo_apiserver.api.resources import Object, Resource
-from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported
 from clientgo_apiserver.registry.strategies.strategy import StatusStrategy, Strategy, with_field
 from clientgo_apiserver.registry.write import Write
-
-_FINAL = ("Approved", "Denied", "Failed")
 
 
 class RequestStrategy(Strategy):
@@ -65,26 +60,6 @@ class ApprovalStrategy(RequestStatusStrategy):
         status = {**(old.get("status") or {}), "conditions": _conditions(new)}
         return {**old, "metadata": new["metadata"], "status": status}
 
-    def validate_update(self, context: Write, new: Object, old: Object) -> list[Cause]:
-        """Return the errors of the request, and of changed conditions."""
-        causes = super().validate_update(context, new, old)
-        return [*causes, *_condition_errors(_conditions(new), _conditions(old))]
-
 
 def _conditions(request: Object) -> list[Object]:
     return (request.get("status") or {}).get("conditions") or []
-
-
-def _condition_errors(new: list[Object], old: list[Object]) -> Iterator[Cause]:
-    types = [condition.get("type") for condition in new]
-    for condition in old:
-        if condition.get("type") in _FINAL and condition.get("type") not in types:
-            yield forbidden_field(
-                "status.conditions", f'updates may not remove a condition of type "{condition["type"]}"'
-            )
-    for index, condition in enumerate(new):
-        if condition.get("type") in _FINAL and condition.get("status") != "True":
-            yield not_supported(f"status.conditions[{index}].status", condition.get("status", ""), ("True",))
-    if {"Approved", "Denied"} <= set(types):
-        last = "Denied" if types.index("Denied") > types.index("Approved") else "Approved"
-        yield invalid_value("status.conditions", last, "Approved and Denied conditions are mutually exclusive")

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 from clientgo.meta.apply.mergerules import FieldPath
 from clientgo_apiserver.api.resources import Object, Resource
+from clientgo_apiserver.api.status import Cause
 from clientgo_apiserver.crds import crdstatus
 from clientgo_apiserver.crds.crdschema import with_stored_version
 from clientgo_apiserver.crds.definitions import definition_warnings
+from clientgo_apiserver.registry.autoscalers import autoscaler_v1_to_v2
 from clientgo_apiserver.registry.defaults.kinds import is_written_with_status
 from clientgo_apiserver.registry.strategies.addresswarnings import ip_warnings
 from clientgo_apiserver.registry.strategies.certificates import ApprovalStrategy, RequestStatusStrategy, RequestStrategy
@@ -109,6 +111,22 @@ class _EventStrategy(Strategy):
     """Strategy of events, which own nothing."""
 
     propagation = ""
+
+
+class _AutoscalerStrategy(Strategy):
+    """Autoscalers: those of version 1 are validated with all that their annotations hold."""
+
+    def validate(self, context: Write, new: Object) -> list[Cause]:
+        """Return the errors of a new autoscaler."""
+        return super().validate(context, _current_autoscaler(new))
+
+    def validate_update(self, context: Write, new: Object, old: Object) -> list[Cause]:
+        """Return the errors of an autoscaler that replaces `old`."""
+        return super().validate_update(context, _current_autoscaler(new), _current_autoscaler(old))
+
+
+def _current_autoscaler(obj: Object) -> Object:
+    return autoscaler_v1_to_v2(obj) if obj["apiVersion"] == "autoscaling/v1" else obj
 
 
 class _JobStrategy(_OrphaningStrategy):
@@ -319,6 +337,7 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("apps", "deployments", ""): _DeploymentStrategy(),
     ("apps", "deployments", "status"): StatusStrategy("labels"),
     ("apps", "deployments", "scale"): _DeploymentStrategy(),
+    ("autoscaling", "horizontalpodautoscalers", ""): _AutoscalerStrategy(),
     ("batch", "jobs", ""): _JobStrategy(),
     ("batch", "jobs", "status"): _JobStatusStrategy(),
     ("discovery.k8s.io", "endpointslices", ""): _EndpointSliceStrategy(),

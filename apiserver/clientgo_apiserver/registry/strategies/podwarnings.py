@@ -275,6 +275,17 @@ def _port_warnings(spec: Object, path: str) -> Iterator[str]:
             same.append((field, host, number))
 
 
+def _port_name_warnings(spec: Object, path: str) -> Iterator[str]:
+    """Yield warnings for names that several ports have."""
+    earlier = dict[str, str]()
+    for container, at in _containers(spec, path):
+        for index, port in enumerate(container.get("ports") or ()):
+            name, field = port.get("name"), f"{at}.ports[{index}]"
+            if name and (other := earlier.setdefault(name, field)) != field:
+                use = f"services and probes that select ports by name will use {other}"
+                yield f"{field}: duplicate port name {quoted_text(name)} with {other}, {use}"
+
+
 def _go_port(port: Object) -> str:
     return (
         f"{{Name:{port.get('name') or ''} HostPort:0 ContainerPort:{port.get('containerPort') or 0}"
@@ -325,6 +336,7 @@ _SOURCES: tuple[tuple[str, SpecCheck], ...] = (
 _EXECUTION: tuple[tuple[str, SpecCheck], ...] = (
     ("containers", _all_container_warnings),
     ("containers", _port_warnings),
+    ("containers", _port_name_warnings),
     ("terminationGracePeriodSeconds", _grace_warnings),
     ("affinity", _pod_affinity_warnings),
     ("dnsConfig", _server_warnings),

@@ -8,7 +8,15 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, duplicate, internal_error, invalid, invalid_value, not_supported
+from clientgo_apiserver.api.status import (
+    ApiFailure,
+    Cause,
+    duplicate,
+    internal_error,
+    invalid,
+    invalid_value,
+    not_supported,
+)
 from clientgo_apiserver.registry.strategies.strategy import Strategy
 from clientgo_apiserver.registry.validation.generic import ip_address
 from clientgo_apiserver.registry.validation.scopes import FieldScope, within
@@ -71,7 +79,7 @@ def _allocate(store: Store, service: Object, old: Object | None) -> Object:
     if allocated is None:
         allocated = _ALLOCATIONS[store] = ServiceAllocations(store)
     spec = dict(service["spec"])
-    before: Object = (old or {}).get("spec") or {"type": "ExternalName"}
+    before: Object = (old or {}).get("spec") or _NOTHING
     if "ports" in spec:
         spec["ports"] = [dict(port) for port in spec["ports"]]
     rejected = partial(_rejected, service)
@@ -89,6 +97,12 @@ def _allocate(store: Store, service: Object, old: Object | None) -> Object:
 
 
 Rejection = Callable[[list[Cause]], None]
+Allocate = Callable[[int, int], None]
+"""Reserves a requested node port of an entry, by its index."""
+AllocateNext = Callable[[Object], int]
+"""Reserves a free node port for an entry."""
+_NOTHING: Object = {"type": "ExternalName"}
+"""Spec of the Service that a new one replaces."""
 
 
 def _rejected(service: Object, causes: list[Cause]) -> None:
@@ -290,30 +304,70 @@ def _set_node_ports(
     service: Object, spec: Object, before: Object, allocated: ServiceAllocations, rejected: Rejection
 ) -> None:
     """Allocate the ports of a Service that is reached through nodes, and that of its health check."""
-    published = {port["nodePort"] for port in _published(before)}
     new: set[int] = set()
-    ports = spec.get("ports") or [] if _has_node_ports(spec) else []
-    by_number: dict[int, tuple[int, str]] = {}
-    for index, port in enumerate(ports):
-        number, protocol, requested = port.get("port", 0), port.get("protocol") or "TCP", port.get("nodePort")
-        shared, other = by_number.get(number, (0, protocol))
-        if requested and requested not in published and requested != shared:
-            reason = "" if _LOW <= requested <= _HIGH else _OUTSIDE
-            reason = reason or (_ALLOCATED if requested in allocated or requested in new else "")
-            rejected([invalid_value(f"spec.ports[{index}].nodePort", requested, reason)] if reason else [])
-        elif not requested and spec.get("allocateLoadBalancerNodePorts") is not False:
-            # TCP and UDP of one port share a node port.
-            reserved = {published_port["nodePort"] for published_port in _published(spec)}
-            same = shared and other != protocol and not published
-            port["nodePort"] = shared if same else _free_port(service, str(number), allocated, reserved)
-        if port.get("nodePort"):
-            new.add(port["nodePort"])
-            by_number[number] = (port["nodePort"], protocol)
+
+    def allocate(index: int, number: int) -> None:
+        reason = "" if _LOW <= number <= _HIGH else _OUTSIDE
+        reason = reason or (_ALLOCATED if number in allocated or number in new else "")
+        rejected([invalid_value(f"spec.ports[{index}].nodePort", number, reason)] if reason else [])
+        new.add(number)
+
+    def allocate_next(port: Object) -> int:
+        reserved = {published["nodePort"] for published in _published(spec)}
+        number = _free_port(service, str(port.get("port", 0)), allocated, reserved)
+        new.add(number)
+        return number
+
+    if _has_node_ports(spec):
+        is_new = before is _NOTHING
+        (_init_node_ports if is_new else partial(_update_node_ports, before))(spec, allocate, allocate_next)
     check = spec.get("healthCheckNodePort")
     if _is_checked(spec) and not _is_checked(before):
         if check and (reason := _OUTSIDE if not _LOW <= check <= _HIGH else _ALLOCATED if check in allocated else ""):
             raise internal_error(f"failed to allocate requested HealthCheck NodePort {check}: {reason}")
         spec["healthCheckNodePort"] = check or _free_port(service, "health", allocated, new)
+
+
+def _init_node_ports(spec: Object, allocate: Allocate, allocate_next: AllocateNext) -> None:
+    """Set the node ports of a new Service; entries of one port share a node port."""
+    ports, by_number = spec.get("ports") or [], dict[int, int]()
+    for index, port in enumerate(ports):
+        number, requested = port.get("port", 0), port.get("nodePort")
+        if not requested and not _allocates_ports(spec):
+            continue
+        shared = by_number.get(number)
+        if shared is None:
+            same = (other["nodePort"] for other in ports if other.get("port", 0) == number and other.get("nodePort"))
+            if first := next(same, None):
+                allocate(index, first)
+            by_number[number] = port["nodePort"] = first or allocate_next(port)
+        elif not requested:
+            port["nodePort"] = shared
+        elif requested != shared:
+            allocate(index, requested)
+
+
+def _update_node_ports(before: Object, spec: Object, allocate: Allocate, allocate_next: AllocateNext) -> None:
+    """Set the node ports of a changed Service; here entries of one port do not share a node port."""
+    earlier, entries = {port["nodePort"] for port in _published(before)}, set[tuple[str, int]]()
+    for index, port in enumerate(spec.get("ports") or ()):
+        requested = port.get("nodePort")
+        if requested:
+            if requested not in earlier:
+                allocate(index, requested)
+                earlier.add(requested)
+        elif not _allocates_ports(spec):
+            continue
+        else:
+            port["nodePort"] = allocate_next(port)
+        entry = (port.get("protocol") or "TCP", port["nodePort"])
+        if entry in entries:
+            raise ApiFailure(500, "", f"duplicate nodePort: {{{entry[0]} {entry[1]}}}")
+        entries.add(entry)
+
+
+def _allocates_ports(spec: Object) -> bool:
+    return spec["type"] == "NodePort" or spec.get("allocateLoadBalancerNodePorts") is not False
 
 
 _OUTSIDE = f"provided port is not in the valid range. The range of valid ports is {_LOW}-{_HIGH}"

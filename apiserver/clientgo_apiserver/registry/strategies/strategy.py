@@ -86,7 +86,8 @@ class Strategy:
 
     def warnings_on_update(self, context: Write, new: Object, old: Object) -> list[str]:
         """Return the warnings about a valid object that replaces another."""
-        return [] if context.subresource else object_warnings(context.resource, new, old)
+        is_main = context.subresource in ("", "scale")  # a scale is written by the strategy of its object
+        return object_warnings(context.resource, new, old) if is_main else []
 
     def should_delete_during_update(self, new: Object) -> bool:
         """Return whether an update ends a deletion: nothing holds the object any longer."""

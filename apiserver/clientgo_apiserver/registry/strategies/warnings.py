@@ -5,7 +5,6 @@ import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 
 from clientgo.meta.quantities import ParsedQuantity
 from clientgo_apiserver.api.gotext import quoted_text
@@ -91,6 +90,24 @@ def _workload(new: Object, old: Object | None, *, named: bool = True) -> Iterato
         yield from _name_warnings(new, "Pod names and hostnames")
     if _has_changed(new, old):
         yield from pod_warnings(new["spec"].get("template") or {}, "spec.template")
+
+
+def _replication_controller(new: Object, old: Object | None) -> Iterator[str]:
+    if old is None:
+        yield from _workload(new, None)
+    elif _has_changed(new, old):  # as on a real server, of the pods before
+        yield from pod_warnings(old["spec"].get("template") or {}, "spec.template")
+
+
+def _daemon_set(new: Object, old: Object | None) -> Iterator[str]:
+    if old is None or new["spec"].get("template") != old["spec"].get("template"):
+        yield from pod_warnings(new["spec"].get("template") or {}, "spec.template")
+
+
+def _resource_slice(new: Object, _: Object | None) -> Iterator[str]:
+    driver = new["spec"].get("driver") or ""
+    if driver != driver.lower():
+        yield f"spec.driver: driver names should be lowercase; {quoted_text(driver)} contains uppercase characters"
 
 
 def _pod_template(new: Object, old: Object | None) -> Iterator[str]:
@@ -336,12 +353,12 @@ _WARNINGS: Mapping[tuple[str, str], Warn] = {
     ("", "persistentvolumes"): _volume,
     ("", "pods"): _pod,
     ("", "podtemplates"): _pod_template,
-    ("", "replicationcontrollers"): _workload,
+    ("", "replicationcontrollers"): _replication_controller,
     ("", "resourcequotas"): _quota,
     ("", "secrets"): _secret,
     ("", "serviceaccounts"): _service_account,
     ("", "services"): _service,
-    ("apps", "daemonsets"): partial(_workload, named=False),
+    ("apps", "daemonsets"): _daemon_set,
     ("apps", "deployments"): _workload,
     ("apps", "replicasets"): _workload,
     ("apps", "statefulsets"): _stateful_set,
@@ -351,6 +368,7 @@ _WARNINGS: Mapping[tuple[str, str], Warn] = {
     ("networking.k8s.io", "ingresses"): _ingress,
     ("networking.k8s.io", "networkpolicies"): _network_policy,
     ("node.k8s.io", "runtimeclasses"): _runtime_class,
+    ("resource.k8s.io", "resourceslices"): _resource_slice,
     ("storage.k8s.io", "csidrivers"): _driver,
     ("storage.k8s.io", "csistoragecapacities"): _storage_capacity,
     ("storage.k8s.io", "storageclasses"): _storage_class,

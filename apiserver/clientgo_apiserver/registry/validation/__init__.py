@@ -24,7 +24,8 @@ A line is `PATH RULE [ARGUMENT...] [at PATH] [when CONDITION [and CONDITION...]]
   the other modules those of single kinds. Digits become integers, a comma-separated argument stays one string.
 - **Condition**: `path` (not empty), `path = value`, `path != value`, `path in a,b`, relative to the type's value like
   the rule's path; `Type:path` is relative to the nearest enclosing value of a type. `create` and
-  `update` hold for these operations.
+  `update` hold for these operations, and `path changed` for new objects and where the value is not that of the object
+  before.
 
 A function takes `(value, scope, *arguments)` and returns the errors, whose fields are relative to the value ("" is the
 value itself). `scope.value` is the value of the type, `scope.old` the one it replaces if it was reached without passing

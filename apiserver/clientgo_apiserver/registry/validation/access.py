@@ -8,21 +8,20 @@ from typing import Any
 
 from clientgo_apiserver.api.gotext import json_type
 from clientgo_apiserver.api.limits import MAX_DATA_BYTES
-from clientgo_apiserver.api.names import data_key_errors, label_value_errors, qualified_errors, subdomain_errors
+from clientgo_apiserver.api.names import data_key_errors, qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import (
     Cause,
     forbidden_field,
     invalid_value,
-    joined,
     not_supported,
-    quoted,
     required,
     too_long,
 )
 from clientgo_apiserver.gotypes.metadata import STANDARD_FINALIZERS
 from clientgo_apiserver.http.gojson import explain
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+from clientgo_apiserver.registry.validation.workloads.controllers import is_convertible
 
 _GROUP = "rbac.authorization.k8s.io"
 _MAX_PRIORITY = 1_000_000_000
@@ -59,27 +58,9 @@ def policy_rule(value: Object, scope: FieldScope) -> Iterator[Cause]:
 
 @rule()
 def selector_requirements(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Reject an invalid selector once more, with the first error of its conversion, as Go does."""
-    requirements = [(key, "In", [text]) for key, text in sorted((value.get("matchLabels") or {}).items())]
-    requirements += [
-        (each.get("key") or "", each.get("operator") or "", each.get("values") or [])
-        for each in value.get("matchExpressions") or ()
-    ]
-    if errors := next(filter(None, (_requirement_errors(*requirement) for requirement in requirements)), None):
-        yield invalid_value("", None, joined(errors))
-
-
-def _requirement_errors(key: str, operator: str, values: list[str]) -> list[str]:
-    if operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
-        return [f"{quoted(operator)} is not a valid label selector operator"]
-    faults: list[tuple[str, Any, str]] = [("key", key, "; ".join(qualified_errors(key)))]
-    if operator in ("In", "NotIn") and not values:
-        faults.append(("values", None, "for 'in', 'notin' operators, values set can't be empty"))
-    if operator in ("Exists", "DoesNotExist") and values:
-        faults.append(("values", values, "values set must be empty for exists and does not exist"))
-    for index, text in enumerate(values):
-        faults.append((f"values[{index}][{key}]", text or "", "; ".join(label_value_errors(text or ""))))
-    return [f"{path}: Invalid value: {quoted(value)}: {reason}" for path, value, reason in faults if reason]
+    """Reject an invalid selector once more, as Go does, which converts it."""
+    if not is_convertible(value):
+        yield invalid_value("", None, "invalid label selector.")
 
 
 @rule()

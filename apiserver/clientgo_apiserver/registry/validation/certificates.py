@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 from clientgo_apiserver.api.names import qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, invalid_value, not_supported, required, too_long
+from clientgo_apiserver.api.status import (
+    Cause,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    quoted,
+    required,
+    too_long,
+)
 from clientgo_apiserver.registry.validation.cluster import signer_name
 from clientgo_apiserver.registry.validation.pods.volumes import CERTIFICATE_PATHS, local_path
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
@@ -25,6 +34,8 @@ _MAX_BUNDLE, _MAX_UID, _MAX_REQUEST, _MAX_CHAIN, _MAX_ANNOTATIONS = 1 << 20, 128
 _HOUR, _DAY = 3_600, 86_400
 _KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 _FINAL = ("Issued", "Denied", "Failed")
+_REQUEST_FINAL = ("Approved", "Denied", "Failed")
+_LEGACY_SIGNER = "kubernetes.io/legacy-unknown"
 _ONE_FINAL = 'There may be at most one condition with type "Issued", "Denied", or "Failed"'
 _MARGIN = timedelta(minutes=10)
 _SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[-.0-9A-Za-z]+)?(?:\+[-.0-9A-Za-z]+)?")
@@ -37,10 +48,10 @@ def _load(der: bytes) -> "Certificate":
     return load_der_x509_certificate(der)
 
 
-def _load_request(encoded: str) -> "CertificateSigningRequest":
+def _load_request(der: bytes) -> "CertificateSigningRequest":
     from cryptography.x509 import load_der_x509_csr  # noqa: PLC0415  # as above
 
-    return load_der_x509_csr(base64.b64decode(encoded))
+    return load_der_x509_csr(der)
 
 
 def _blocks(pem: str) -> list[tuple[str, bytes, bool]]:
@@ -209,7 +220,7 @@ def stub_request(value: str | None, _: FieldScope) -> Iterator[Cause]:
         yield too_long("", _MAX_REQUEST)
         return
     try:
-        request = _load_request(value)
+        request = _load_request(base64.b64decode(value))
         reason = _key_error(request) or ("" if request.is_signature_valid else "invalid signature")
     except ValueError:
         reason = "must be a valid PKCS#10 CSR"
@@ -298,7 +309,7 @@ def _issued_errors(obj: Object) -> Iterator[Cause]:
             yield invalid_value(field, chain, "leaf certificate does not parse as valid X.509")
             return
     assert leaf is not None, "there are blocks"
-    if _key_of(leaf) != _key_of(_load_request(spec["stubPKCS10Request"])):
+    if _key_of(leaf) != _key_of(_load_request(base64.b64decode(spec["stubPKCS10Request"]))):
         yield invalid_value(field, chain, "leaf certificate was not issued to the requested public key")
         return
     yield from _time_errors(status, leaf, spec.get("maxExpirationSeconds", _DAY))
@@ -345,6 +356,86 @@ def _time_errors(status: Object, leaf: "Certificate", longest: int) -> Iterator[
     failed = next(((name, reason) for holds, name, reason in checks if not holds), None)
     if failed is not None:
         yield invalid_value(f"status.{failed[0]}", status[failed[0]], failed[1])
+
+
+@rule(absent=True)
+def signing_request(value: str | None, scope: FieldScope) -> Iterator[Cause]:
+    """Check that a new certificate request can be read and is signed with its key; later it does not change."""
+    if not scope.updates and (reason := _request_error(base64.b64decode(value or ""))):
+        yield invalid_value("", value, reason)
+
+
+def _request_error(pem: bytes) -> str:
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415  # as in `_load`
+
+    kind, der, _ = next(iter(_blocks(pem.decode(errors="replace"))), ("", b"", False))
+    if kind != "CERTIFICATE REQUEST":
+        return "PEM block type must be CERTIFICATE REQUEST"
+    try:
+        return "" if _load_request(der).is_signature_valid else "x509: invalid signature"
+    except UnsupportedAlgorithm:
+        return "x509: cannot verify signature: algorithm unimplemented"
+    except ValueError:
+        return "asn1: syntax error: data truncated"
+
+
+@rule(absent=True)
+def request_signer(value: str | None, scope: FieldScope) -> Iterator[Cause]:
+    """Check the signer of a certificate request; the legacy one is left from older versions only."""
+    if value != _LEGACY_SIGNER:
+        yield from signer_name(value, scope)
+    elif not scope.updates:
+        yield invalid_value("", value, "the legacy signerName is not allowed via this API version")
+
+
+@rule(update=True)
+def request_status(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the conditions and the certificate of a certificate request; what was wrong before may stay so."""
+    yield from within("status.conditions", list(_request_conditions(_conditions(new), _conditions(old))))
+    content, before = ((obj.get("status") or {}).get("certificate") or "" for obj in (new, old))
+    if content not in ("", before) and (reason := _certificate_error(base64.b64decode(content))):
+        yield invalid_value("status.certificate", "<certificate data>", reason)
+    types = {each.get("type") for each in _conditions(new)}
+    for kind in _REQUEST_FINAL:
+        if kind not in types and any(each.get("type") == kind for each in _conditions(old)):
+            yield forbidden_field("status.conditions", f'updates may not remove a condition of type "{kind}"')
+    if before and content != before:
+        yield forbidden_field("status.certificate", "updates may not modify existing certificate content")
+
+
+def _request_conditions(conditions: list[Object], before: list[Object]) -> Iterator[Cause]:
+    types, types_before = ([each.get("type", "") for each in listed] for listed in (conditions, before))
+    for index, condition in enumerate(conditions):
+        kind, status = condition.get("type", ""), condition.get("status", "")
+        allowed = ("True",) if kind in _REQUEST_FINAL else ("False", "True", "Unknown")
+        if not kind and "" not in types_before:
+            yield required(f"[{index}].type")
+        if not status:
+            yield required(f"[{index}].status")
+        elif status not in allowed:
+            yield not_supported(f"[{index}].status", status, allowed)
+        other = {"Approved": "Denied", "Denied": "Approved"}.get(kind)
+        if other in types[:index] and not {kind, other} <= set(types_before):
+            yield invalid_value("", kind, "Approved and Denied conditions are mutually exclusive")
+        if kind in types[:index] and len(set(types_before)) == len(types_before):
+            yield duplicate(f"[{index}].type", kind)
+
+
+def _certificate_error(pem: bytes) -> str:
+    """Return what is wrong with issued certificates; empty if nothing is."""
+    blocks = _blocks(pem.decode(errors="replace"))
+    for kind, der, has_headers in blocks:
+        if kind != "CERTIFICATE":
+            return f"only CERTIFICATE PEM blocks are allowed, found {quoted(kind)}"
+        if has_headers:
+            return "no PEM block headers are permitted"
+        if not der:
+            return "found CERTIFICATE PEM block containing 0 certificates"
+        try:
+            _load(der)
+        except ValueError:
+            return "x509: malformed certificate"
+    return "" if blocks else "must contain at least one CERTIFICATE PEM block"
 
 
 @rule(update=True)

@@ -1,9 +1,7 @@
 """Rules of kinds that configure a cluster."""
 
 import base64
-import binascii
 import ipaddress
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,18 +15,6 @@ from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, with
 from clientgo_apiserver.registry.validation.storage import VOLUME_SETTINGS
 
 _FAMILIES = 2
-_BLOCK = re.compile(rb"-----BEGIN ([^-]*)-----")
-
-
-@rule(absent=True)
-def signing_request(value: Any, _: FieldScope) -> Iterator[Cause]:
-    """Check that a certificate request is PEM of the right type."""
-    try:
-        block = _BLOCK.search(base64.b64decode(value or ""))
-    except binascii.Error:
-        block = None
-    if block is None or block[1] != b"CERTIFICATE REQUEST":
-        yield invalid_value("", value, "PEM block type must be CERTIFICATE REQUEST")
 
 
 @rule(absent=True)

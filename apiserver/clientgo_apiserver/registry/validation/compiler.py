@@ -7,6 +7,7 @@ from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
+from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.api.datafiles import read_sections
 from clientgo_apiserver.api.status import Cause
 from clientgo_apiserver.registry.validation import (
@@ -24,7 +25,7 @@ from clientgo_apiserver.registry.validation import (
     storage,
     webhooks,
 )
-from clientgo_apiserver.registry.validation.pods import containers, resources, specs, updates, volumes
+from clientgo_apiserver.registry.validation.pods import containers, podstatus, resources, specs, updates, volumes
 from clientgo_apiserver.registry.validation.scopes import RULES, FieldCheck, FieldScope, RegisteredRule, within
 from clientgo_apiserver.registry.validation.workloads import controllers, cron, jobs, jobstatus
 from clientgo_apiserver.releases.release import cached_by_release
@@ -33,7 +34,7 @@ from clientgo_apiserver.releases.rows import served_rows
 RULE_MODULES: tuple[ModuleType, ...] = (
     *(generic, access, capacities, certificates, cluster, core, devices, flowcontrol, limits, network, policies),
     *(storage, webhooks),
-    *(containers, resources, specs, updates, volumes),
+    *(containers, podstatus, resources, specs, updates, volumes),
     *(controllers, cron, jobs, jobstatus),
 )
 """Modules whose rules are registered by this import; `expressions` has those about CEL."""
@@ -259,6 +260,8 @@ def _condition(path: str, operator: str = "", expected: str = "") -> ScopeTest:
         return read(scope.enclosing(enclosing) if enclosing else scope.value)
 
     values = expected.split(",")
+    if operator == "changed":
+        return lambda scope: scope.old is None or not same(read(scope.value), read(scope.old))
     if operator == "":
         return lambda scope: actual(scope) not in (None, "", [], {}, False)
     if operator == "!=":

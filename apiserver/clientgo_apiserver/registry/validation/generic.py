@@ -265,10 +265,14 @@ def ip_address(value: Any, _: FieldScope | None = None) -> Iterator[Cause]:
 
 @rule()
 def one_type(value: Any, _: FieldScope, fields: str, word: str, detail: str = "") -> Iterator[Cause]:
-    """Reject more than one of the comma-separated fields, and none if `detail` says which are required."""
-    set_fields = [field for field in fields.split(",") if value.get(field) is not None]
+    """Reject more than one of the comma-separated fields, and none if `detail` says which are required.
+
+    A field with a plus sign is accepted beside earlier ones.
+    """
+    set_fields = [field for field in fields.split(",") if value.get(field.removeprefix("+")) is not None]
     for field in set_fields[1:]:
-        yield forbidden_field(field, f"may not specify more than 1 {word}")
+        if not field.startswith("+"):
+            yield forbidden_field(field, f"may not specify more than 1 {word}")
     if not set_fields and detail:
         yield required_value("", detail)
 

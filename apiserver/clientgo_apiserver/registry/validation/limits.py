@@ -1,8 +1,10 @@
 """Rules of quotas, limit ranges and nodes."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from clientgo_apiserver.api.gotext import quoted_text
 from clientgo_apiserver.api.names import label_value_errors, qualified_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
@@ -121,6 +123,12 @@ def limit_range_item(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield from _amount_errors(name, {field: amount((value.get(field) or {}).get(name)) for field in fields})
 
 
+_MAX_FEATURE = 253
+_FEATURE = re.compile("[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
+_FEATURE_FORM = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or"
+    " MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+)
 _LIMIT = "default limit value"
 # The amounts that must not exceed others: the field of the error, of the value shown, and both with their names.
 _ORDER = (
@@ -186,6 +194,20 @@ def node_amounts(value: Object, scope: FieldScope) -> Iterator[Cause]:
         if address in addresses[:index]:
             go_address = {"Type": address.get("type", ""), "Address": address.get("address", "")}
             yield duplicate(f"status.addresses[{index}]", go_address)
+
+
+@rule()
+def declared_features(value: list[str], _: FieldScope) -> Iterator[Cause]:
+    """Check that the features that a node declares have names in camel case, and are sorted."""
+    for index, feature in enumerate(value):
+        reason = "" if len(feature) <= _MAX_FEATURE else f"must be no more than {_MAX_FEATURE} characters"
+        reason = reason or ("" if _FEATURE.fullmatch(feature) else _FEATURE_FORM)
+        if reason:
+            yield invalid_value(f"[{index}]", feature, f"invalid feature name {quoted_text(feature)}: {reason}")
+        if index and feature == value[index - 1]:
+            yield duplicate(f"[{index}]", feature)
+        elif index and feature < value[index - 1]:
+            yield invalid_value(f"[{index}]", feature, "list must be sorted alphabetically")
 
 
 def _taint_errors(taint: Object, earlier: list[Object]) -> Iterator[Cause]:

@@ -189,17 +189,20 @@ def claim_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
         )
         changes = go_diff("PersistentVolumeClaimSpec", before, with_ignored)
         yield forbidden_field("spec", f"{reason}\n{changes}")
-    size, old_size = _size(spec), _size(before)
-    held = amount(((old.get("status") or {}).get("capacity") or {}).get("storage", "0"))
-    if size is not None and old_size is not None and held is not None and size < old_size and size <= held.value:
+    held = _storage((old.get("status") or {}).get("capacity"))
+    if _size(spec) < _size(before) and _size(spec) <= held:
         yield forbidden_field("spec.resources.requests.storage", "field can not be less than status.capacity")
     if spec.get("volumeMode") != before.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), IMMUTABLE)
 
 
 def _size(spec: Object) -> Any:
-    parsed = amount(((spec.get("resources") or {}).get("requests") or {}).get("storage"))
-    return None if parsed is None else parsed.value
+    return _storage((spec.get("resources") or {}).get("requests"))
+
+
+def _storage(amounts: Object | None) -> Any:
+    parsed = amount((amounts or {}).get("storage"))
+    return 0 if parsed is None else parsed.value
 
 
 @rule()

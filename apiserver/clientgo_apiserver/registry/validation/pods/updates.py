@@ -1,23 +1,19 @@
-"""Rules of updates of pods and their status."""
+"""Rules of updates of pods."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo_apiserver.api.names import qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value
 from clientgo_apiserver.gotypes.gostructs import go_diff
-from clientgo_apiserver.registry.validation.generic import ip_address
-from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 _MAX_DEADLINE = 2**31 - 1
-_SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
 _UPDATABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n"
 )
-_RESTARTS = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
 
 
 @rule()
@@ -126,79 +122,3 @@ def _only_added(old: Object, new: Object) -> bool:
     if not any(old.get(field) for field in fields):
         return not any(new.get(field) for field in fields)
     return all((new.get(field) or [])[: len(old.get(field) or [])] == (old.get(field) or []) for field in fields)
-
-
-@rule()
-def pod_status(new: Object, scope: FieldScope) -> Iterator[Cause]:
-    """Check an update of a pod's status."""
-    status, old = new.get("status") or {}, (scope.old or {}).get("status") or {}
-    spec = new.get("spec") or {}
-    for index, condition in enumerate(status.get("conditions") or ()):
-        if (condition.get("observedGeneration") or 0) < 0:
-            reason = "must be a non-negative integer"
-            yield invalid_value(
-                f"status.conditions[{index}].observedGeneration", condition["observedGeneration"], reason
-            )
-        kind = condition.get("type") or ""
-        for reason in qualified_errors(kind) if kind not in _SYSTEM_CONDITIONS else ():
-            yield invalid_value(f"status.conditions[{index}].Type", kind, reason)
-    nominated = status.get("nominatedNodeName") or ""
-    if nominated and nominated != old.get("nominatedNodeName"):
-        for reason in subdomain_errors(nominated):
-            yield invalid_value("status.nominatedNodeName", nominated, reason)
-        if spec.get("nodeName"):
-            reason = "may not be set on pods that are already bound to a node"
-            yield forbidden_field("status.nominatedNodeName", reason)
-    if (status.get("observedGeneration") or 0) < 0:
-        yield invalid_value("status.observedGeneration", status["observedGeneration"], "must be a non-negative integer")
-    if status.get("qosClass") != old.get("qosClass"):
-        yield invalid_value("status.qosClass", status.get("qosClass") or "", "field is immutable")
-    yield from _restart_errors(status, old, spec)
-    yield from _claim_errors(status, spec)
-    yield from _address_errors(status, "podIPs")
-    addresses = status.get("hostIPs") or ()
-    if addresses and addresses[0].get("ip") != status.get("hostIP"):
-        yield invalid_value("status.hostIPs[0].ip", addresses[0].get("ip") or "", "must be equal to `hostIP`")
-    yield from _address_errors(status, "hostIPs")
-
-
-def _claim_errors(status: Object, spec: Object) -> Iterator[Cause]:
-    """Require that the claims of a status are those of the pod, each once, with valid names."""
-    claims = {claim.get("name") for claim in spec.get("resourceClaims") or ()}
-    names: set[str] = set()
-    for index, entry in enumerate(status.get("resourceClaimStatuses") or ()):
-        name, path = entry.get("name") or "", f"status.resourceClaimStatuses[{index}]"
-        if name not in claims:
-            yield invalid_value(f"{path}.name", name, "must match the name of an entry in `spec.resourceClaims`")
-        if name in names:
-            yield duplicate(f"{path}.name", name)
-        names.add(name)
-        for reason in subdomain_errors(entry["resourceClaimName"]) if "resourceClaimName" in entry else ():
-            yield invalid_value(f"{path}.resourceClaimName", entry["resourceClaimName"], reason)
-
-
-def _address_errors(status: Object, field: str) -> Iterator[Cause]:
-    """Require valid addresses, at most one of each family."""
-    addresses = [entry.get("ip") or "" for entry in status.get(field) or ()]
-    for index, address in enumerate(addresses):
-        yield from within(f"status.{field}[{index}]", ip_address(address))
-    if len(addresses) > 1 and len({":" in address for address in addresses}) != len(addresses):
-        go_addresses = [{"IP": address} for address in addresses]
-        yield invalid_value(f"status.{field}", go_addresses, "may specify no more than one IP for each IP family")
-
-
-def _restart_errors(status: Object, old: Object, spec: Object) -> Iterator[Cause]:
-    """Reject containers that run again although their pod never restarts them."""
-    for field, containers in _RESTARTS.items():
-        specs = {container_spec.get("name"): container_spec for container_spec in spec.get(containers) or ()}
-        now = {entry.get("name"): entry for entry in status.get(field) or ()}
-        for index, entry in enumerate(old.get(field) or ()):
-            ended = (entry.get("state") or {}).get("terminated")
-            container = specs.get(entry.get("name")) or {}
-            again = now.get(entry.get("name"))
-            policy = container.get("restartPolicy") or spec.get("restartPolicy")
-            may = policy == "Always" or (policy == "OnFailure" and ended and ended.get("exitCode"))
-            running = again is not None and (again.get("state") or {}).get("terminated") is None
-            if ended and running and not may and not container.get("restartPolicyRules"):
-                reason = "may not be transitioned to non-terminated state"
-                yield forbidden_field(f"status.{field}[{index}].state", reason)
