@@ -14,12 +14,12 @@ from typing import Any
 
 from clientgo.perturb.compare import Masks, normalized, normalized_object
 from clientgo.perturb.differences import StateDifference, differences, differs_or_is_older, state_differences, text_of
-from clientgo.perturb.kinds.derived import HISTORY
+from clientgo.perturb.kinds.derived import HISTORY, by_workload, is_default
 from clientgo.perturb.kinds.lasting import leftovers
 from clientgo.perturb.kinds.order import counts_attempts, is_count, is_logged, is_order_of_service
 from clientgo.perturb.kinds.outside import outside_differences
 from clientgo.perturb.kinds.refusals import claims_ready, is_reported
-from clientgo.perturb.kinds.rehearsal import Moment
+from clientgo.perturb.kinds.rehearsal import Moment, without_history
 from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import (
     SOON,
@@ -76,9 +76,15 @@ def _final_state(judged: Judged) -> Iterator[Violation]:
         if number in run.blind:
             continue
         pair = normalized(expected, judged.masks), normalized(actual, judged.masks)
+        differing = [*state_differences(*pair, differs, masked)]
+        if any(is_default(each, reference, run) for each in differing):  # other pods follow from it
+            pair = by_workload(without_history(pair[0])), by_workload(without_history(pair[1]))
+            differing = [
+                each for each in state_differences(*pair, differs, masked) if not is_default(each, reference, run)
+            ]
         differing = [
             each
-            for each in state_differences(*pair, differs, masked)
+            for each in differing
             if not counts_attempts(each) and not (judged.is_blind and _is_unseen(each, *pair))
         ]
         lines = (

@@ -144,7 +144,7 @@ class Rehearsal:
         """Return the differences of two states, without effects that are not undone."""
         placed = _placed(expected.run) | _placed(actual.run)
         before, after = (
-            without_scale(by_workload(_without_history(normalized(moment.state, self.masks), placed)))
+            without_scale(by_workload(without_history(normalized(moment.state, self.masks), placed)))
             for moment in (expected, actual)
         )
         differing = (
@@ -259,8 +259,11 @@ def _placed(run: ScenarioRun) -> set[ObjectRef]:
     }
 
 
-def _without_history(state: Mapping[ObjectRef, Any], placed: Container[ObjectRef]) -> dict[ObjectRef, Any]:
-    """Return the objects without what the server's controllers record about earlier states."""
+def without_history(state: Mapping[ObjectRef, Any], placed: Container[ObjectRef] = ()) -> dict[ObjectRef, Any]:
+    """Return the objects without what the server's controllers record about earlier states.
+
+    Pods that are `placed` have no node.
+    """
     results = {}
     for ref, obj in state.items():
         if ref.resource in HISTORY:

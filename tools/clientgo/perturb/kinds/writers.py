@@ -87,10 +87,12 @@ def _scaled(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
     run = rehearsal.run([*rehearsal.steps, step])
     if ended_early(run):
         return not_applicable(run)
+    scaler = scaler_of(rehearsal.reference.states[-1], ref)
     after = run.states[-1].get(ref)
     if after is None or (after.get("spec") or {}).get("replicas") != before:
-        return run, []
-    scaler = scaler_of(rehearsal.reference.states[-1], ref)
+        futile = _futile(rehearsal.run([*rehearsal.steps, step, rehearsal.patience()])) if scaler else ""
+        text = f"{ref} is scaled by {scaler}, and then {futile}"
+        return run, [Violation("second-writer", text)] if futile else []
     reason = f"{scaler} scales it" if scaler else "no custom resource says how many replicas it has"
     text = f"{ref} is scaled back to {before}, although {reason}"
     return run, [Violation("second-writer", text)]
@@ -160,6 +162,8 @@ def _deleted(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
     later = rehearsal.run([*rehearsal.steps, step, rehearsal.patience()])
     if ended_early(later) or ref in later.states[-1]:
         return run, []
+    if futile := _futile(later):
+        return run, [Violation("second-writer", f"{ref} is deleted by another writer, and then {futile}")]
     owners, final = owner_uids(later.states[-3].get(ref) or {"metadata": {}}), later.states[-1]
     if ready := [owner for owner, obj in final.items() if obj["metadata"]["uid"] in owners and claims_ready(obj)]:
         text = f"{', '.join(map(str, ready))} is ready without {ref}, which another writer has deleted"
@@ -170,6 +174,14 @@ def _deleted(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
         return run, []
     text = f"{ref} is deleted by another writer, which is not noticed: only a restart creates it again"
     return run, [Violation("second-writer", text)]
+
+
+def _futile(run: ScenarioRun) -> str:
+    """Return which write the server rejects for ever, if all those of the last step are in conflict with others."""
+    writes = [write for write in run.writes if write.step == len(run.steps) - 1]
+    if not writes or any(write.status != _CONFLICT or write.injected for write in writes):
+        return ""
+    return f"write {writes[-1]} is rejected again and again: {writes[-1].message}"
 
 
 _EDITS = {SCALE: _scaled, OWN: _owned, DELETE: _deleted, BESIDE: _beside}
