@@ -27,7 +27,7 @@ from clientgo.perturb.kinds.derived import (
     without_scale,
 )
 from clientgo.perturb.kinds.lasting import LASTING
-from clientgo.perturb.kinds.order import counts_attempts, is_logged, is_record
+from clientgo.perturb.kinds.order import are_exchanged, counts_attempts, is_logged, is_record
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef, owner_uids
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, UserInputs, advance
@@ -154,9 +154,13 @@ class Rehearsal:
         namespaces = {each.ref.name for each in results if each.is_extra and each.ref.resource == "namespaces"}
         removed = {change.ref.resource for change in actual.run.changes if change.kind == "DELETED"}
         stays = self.lasting | (LASTING - removed)
-        evicted, claims = _deleted_for_good(actual.run), _claims_of_templates(actual.run)
+        evicted = _deleted_for_good(actual.run)
+        jobs = _jobs_of_requests(self.reference) | _jobs_of_requests(actual.run)
+        unchanging = _claims_of_templates(actual.run) | jobs | _pods_of(jobs, after)
         scales = scales_of(expected.state), scales_of(actual.state)
         renamed = names_by_generation(results, expected.state, actual.state)
+        if are_exchanged(results, before, after):
+            return []
         return [
             each
             for each in results
@@ -165,7 +169,7 @@ class Rehearsal:
             and not _is_renamed(each, renamed)
             and not (each.is_extra and _stays(each, stays, namespaces))
             and not (each.is_missing and each.ref in evicted)
-            and not (each.path[:1] == ("spec",) and each.ref in claims)
+            and not (each.path[:1] == ("spec",) and each.ref in unchanging)
             and not (each.path[:1] == ("status",) and each.expected in scales[0] and each.actual in scales[1])
         ]
 
@@ -197,6 +201,20 @@ def _claims_of_templates(run: ScenarioRun) -> set[ObjectRef]:
     """Return the claims that the server created by a StatefulSet's template, which another template does not change."""
     by_server = (change for change in run.changes if change.actor == "server" and change.kind == "ADDED")
     return {change.ref for change in by_server if change.ref.resource == "persistentvolumeclaims"}
+
+
+def _jobs_of_requests(run: ScenarioRun) -> set[ObjectRef]:
+    """Return the Jobs of which the operator has created several for an owner: each has done its work for one request."""
+    names: dict[tuple[str, ...], set[ObjectRef]] = {}
+    for change in run.changes:
+        if change.ref.resource == "jobs.batch" and _is_creation(change):
+            names.setdefault(tuple(owner_uids(change.new or {"metadata": {}})), set()).add(change.ref)
+    return {ref for refs in names.values() if len(refs) > 1 for ref in refs}
+
+
+def _pods_of(jobs: set[ObjectRef], state: Mapping[ObjectRef, Object]) -> set[ObjectRef]:
+    owners = ((ref, owner) for ref, obj in state.items() for owner in obj["metadata"].get("ownerReferences") or ())
+    return {ref for ref, owner in owners if ObjectRef("jobs.batch", ref.namespace, owner.get("name", "")) in jobs}
 
 
 def _by_record(difference: StateDifference) -> Iterator[StateDifference]:
