@@ -30,6 +30,7 @@ from clientgo.perturb.state import (
     is_deleting,
     most_objects,
     owner_uids,
+    was_collected,
 )
 
 RUNNING = ("jobs.batch", "pods")
@@ -85,7 +86,11 @@ def _final_state(judged: Judged) -> Iterator[Violation]:
         differing = [
             each
             for each in differing
-            if not counts_attempts(each) and not (judged.is_blind and _is_unseen(each, *pair))
+            if not counts_attempts(each)
+            and not (
+                judged.is_blind
+                and (_is_unseen(each, *pair) or (each.is_missing and was_collected(each.ref, run.changes)))
+            )
         ]
         lines = (
             []
@@ -149,14 +154,18 @@ def _is_bare(change: ObjectChange, judged: Judged) -> bool:
 
 
 def _is_collected_unseen(change: ObjectChange, judged: Judged) -> bool:
-    """Return whether the last owner went that a blind operator knew, which changed nothing, and the object is back."""
+    """Return whether the last owner went that a blind operator knew, which changed nothing, and the object is back.
+
+    Or it is one of the user.
+    """
     is_touched = any(
         each[1:3] == ("MODIFIED", change.ref) and each.step == change.step and each.actor == "operator"
         for each in judged.run.changes
         if each.revision < change.revision
     )
     is_back = bool(judged.run.states) and change.ref in judged.run.states[-1]
-    return judged.is_blind and change.actor == "server" and is_back and not is_touched
+    is_collected = (is_back and not is_touched) or was_collected(change.ref, judged.run.changes)
+    return judged.is_blind and change.actor == "server" and is_collected
 
 
 def _deletions_of_wanted(run: ScenarioRun, judged: Judged) -> Iterator[ObjectChange]:

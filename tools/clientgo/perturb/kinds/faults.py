@@ -65,7 +65,7 @@ class AtEach(Perturbation):
 class Outage(Perturbation):
     """All writes of a step fail until the operator has seen everything: no later event leads to a second attempt.
 
-    With a resource only its writes fail, as those that a quota or a webhook rejects: others, such as of a status, do not.
+    With a resource only its writes fail, as those that a quota or a webhook rejects; that of a status does not.
     """
 
     def __init__(self, step: str, resource: str = "") -> None:

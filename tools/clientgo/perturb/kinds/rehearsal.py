@@ -155,8 +155,8 @@ class Rehearsal:
         removed = {change.ref.resource for change in actual.run.changes if change.kind == "DELETED"}
         stays = self.lasting | (LASTING - removed)
         evicted = _deleted_for_good(actual.run)
-        jobs = _jobs_of_requests(self.reference) | _jobs_of_requests(actual.run)
-        unchanging = _claims_of_templates(actual.run) | jobs | _pods_of(jobs, after)
+        works = _works_of_requests(self.reference) | _works_of_requests(actual.run)
+        unchanging = _claims_of_templates(actual.run) | works | _pods_of(works, after)
         scales = scales_of(expected.state), scales_of(actual.state)
         renamed = names_by_generation(results, expected.state, actual.state)
         if are_exchanged(results, before, after):
@@ -203,13 +203,17 @@ def _claims_of_templates(run: ScenarioRun) -> set[ObjectRef]:
     return {change.ref for change in by_server if change.ref.resource == "persistentvolumeclaims"}
 
 
-def _jobs_of_requests(run: ScenarioRun) -> set[ObjectRef]:
-    """Return the Jobs of which the operator has created several for an owner: each has done its work for one request."""
-    names: dict[tuple[str, ...], set[ObjectRef]] = {}
+def _works_of_requests(run: ScenarioRun) -> set[ObjectRef]:
+    """Return the Jobs, and pods that end, of which the operator has created several for an owner: one for a request."""
+    works: dict[tuple[str, ...], set[ObjectRef]] = {}
     for change in run.changes:
-        if change.ref.resource == "jobs.batch" and _is_creation(change):
-            names.setdefault(tuple(owner_uids(change.new or {"metadata": {}})), set()).add(change.ref)
-    return {ref for refs in names.values() if len(refs) > 1 for ref in refs}
+        if _is_creation(change) and change.new is not None and _ends(change.ref, change.new):
+            works.setdefault((change.ref.resource, *owner_uids(change.new)), set()).add(change.ref)
+    return {ref for refs in works.values() if len(refs) > 1 for ref in refs}
+
+
+def _ends(ref: ObjectRef, obj: Object) -> bool:
+    return ref.resource == "jobs.batch" or value_at(obj, ("spec", "restartPolicy")) in ("Never", "OnFailure")
 
 
 def _pods_of(jobs: set[ObjectRef], state: Mapping[ObjectRef, Object]) -> set[ObjectRef]:
