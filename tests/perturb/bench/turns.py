@@ -89,7 +89,7 @@ class NotedJobs(BenchReconciler[Task], owns=[Job]):
 
     def create(self, task: Task) -> None:
         """Create the Job of a size."""
-        spec = change(JOB, lambda job: job.template.spec.containers[0].args).to([task.spec.note])
+        spec = change(JOB, lambda job: job.template.spec.containers[0].args).to((task.spec.note,))
         with suppress(AlreadyExists):
             self.client.create(Job(metadata=meta_for(task, f"a-{task.spec.size}"), spec=spec), owner=task)
 
