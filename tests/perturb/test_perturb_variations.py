@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Pod, PodSpec
+from clientgo.kubernetes.types.rbac_v1 import PolicyRule, Role
 from clientgo.manager import ControllerBuilder, Reconciler
-from clientgo.meta import ObjectMeta, object_name, replace
+from clientgo.meta import ObjectMeta, meta_for, object_name, replace
 from clientgo.perturb import PlanSelection, ScenarioRun, create, perturb, run_scenario
 from clientgo.perturb.compare import Masks, normalized
 from clientgo.perturb.differences import state_differences
@@ -23,7 +24,7 @@ from clientgo.perturb.values import refusable
 from tests.perturb.bench.cases import CASES
 from tests.perturb.bench.inputs import COLOUR, ColourGrant
 from tests.perturb.bench.lifecycles import PAUSED
-from tests.perturb.greetings import Greeting, greeting
+from tests.perturb.greetings import Greeting, GreetingSpec, greeting
 
 pytest.importorskip("clientgo_apiserver")
 
@@ -157,6 +158,19 @@ def test_node_and_address_that_the_cluster_gives_a_pod_are_no_difference() -> No
     spec = PodSpec(containers=(Container(name="app", image="app"),))
     pods = [Pod(metadata=ObjectMeta(name=name, namespace="default"), spec=spec) for name in ("p", "q")]
     perturb(CountsPods, [create(greeting()), *map(create, pods)], only=["dependency"]).check()
+
+
+class LabelsAsVerbs(Reconciler[Greeting], owns=[Role], name="labelsasverbs"):
+    """Keeps a Role, whose rule must have a verb."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        rule = PolicyRule(api_groups=["greetings"], resources=["greetings"], verbs=[*greeting.spec.labels])
+        self.client.apply(Role(metadata=meta_for(greeting), rules=[rule]), owner=greeting, force=True)
+
+
+def test_value_that_the_server_rejects_in_a_new_child_too_is_no_finding() -> None:
+    labelled = replace(greeting(), spec=GreetingSpec(labels={"get": "true"}))
+    perturb(LabelsAsVerbs, [create(labelled)], only=["transition"]).check()
 
 
 @pytest.mark.parametrize("plan", ["crash-before:1", "unobserved:tasks.bench.example.com:default/a:1"])

@@ -317,6 +317,16 @@ def refused(run: ScenarioRun, step: int) -> list[str]:
     return [str(each) for each in run.writes if each.step == step and each.status in _REFUSED and not each.injected]
 
 
+def forgive_refused(run: ScenarioRun, created: ScenarioRun) -> bool:
+    """Take the rejected writes out of a run that are rejected in the other one, too; return whether there are some.
+
+    The value is at fault: the schema admits it, and the server does not. The plans `refused` judge the status.
+    """
+    invalid = {each.subject.resource for each in created.writes if each.status in _REFUSED and not each.injected}
+    run.writes = [each for each in run.writes if each.status not in _REFUSED or each.subject.resource not in invalid]
+    return bool(invalid)
+
+
 def holds_on(before: Moment, created: Moment, after: Moment, owner: ObjectRef, masks: Masks) -> bool:
     """Return whether the operator retains what it has done, and reports a value by which it would do nothing."""
     if owner not in before.state or not has_no_children(created, owner):
