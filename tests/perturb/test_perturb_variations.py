@@ -73,6 +73,7 @@ FOUND = [
     ("asks-autoscaler", "edit", "deployments.apps:default/a:scale", "second-writer"),
     ("unwatched", "edit", "configmaps:default/a:delete", "second-writer"),
     ("only-its-pull-secret", "edit", "serviceaccounts:default/builder:beside", "left-behind"),
+    ("only-its-pull-secret", "edit", "serviceaccounts:default/builder:before", "second-writer"),
     ("former-copy-stays", "transition", "grants.bench.example.com:default/a:user#2", "transition"),
     ("stays-paused-and-resumed", "metadata", f"grants.bench.example.com:default/a:metadata.{PAUSED}#1", "transition"),
 ]
@@ -168,7 +169,7 @@ class LabelsAsVerbs(Reconciler[Greeting], owns=[Role], name="labelsasverbs"):
         self.client.apply(Role(metadata=meta_for(greeting), rules=[rule]), owner=greeting, force=True)
 
 
-def test_value_that_the_server_rejects_in_a_new_child_too_is_no_finding() -> None:
+def test_empty_value_that_a_new_child_must_have_too_is_no_finding() -> None:
     labelled = replace(greeting(), spec=GreetingSpec(labels={"get": "true"}))
     perturb(LabelsAsVerbs, [create(labelled)], only=["transition"]).check()
 

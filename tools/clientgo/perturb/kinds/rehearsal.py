@@ -28,7 +28,7 @@ from clientgo.perturb.kinds.derived import (
 )
 from clientgo.perturb.kinds.lasting import LASTING
 from clientgo.perturb.kinds.order import are_exchanged, counts_attempts, is_logged, is_record
-from clientgo.perturb.record import ScenarioRun, Violation
+from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef, owner_uids
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, UserInputs, advance
 from clientgo.perturb.world import Perturbation
@@ -317,14 +317,18 @@ def refused(run: ScenarioRun, step: int) -> list[str]:
     return [str(each) for each in run.writes if each.step == step and each.status in _REFUSED and not each.injected]
 
 
-def forgive_refused(run: ScenarioRun, created: ScenarioRun) -> bool:
-    """Take the rejected writes out of a run that are rejected in the other one, too; return whether there are some.
+def forgive_required(run: ScenarioRun, created: ScenarioRun) -> bool:
+    """Take the writes out of a run in which the server misses a value, as in the other one; return whether some do.
 
-    The value is at fault: the schema admits it, and the server does not. The plans `refused` judge the status.
+    The schema admits an empty value that a child must have, and the operator retries until it is there.
     """
-    invalid = {each.subject.resource for each in created.writes if each.status in _REFUSED and not each.injected}
-    run.writes = [each for each in run.writes if each.status not in _REFUSED or each.subject.resource not in invalid]
-    return bool(invalid)
+    resources = {each.subject.resource for each in created.writes if _lacks_value(each)}
+    run.writes = [each for each in run.writes if not _lacks_value(each) or each.subject.resource not in resources]
+    return bool(resources)
+
+
+def _lacks_value(write: OperatorWrite) -> bool:
+    return write.status in _REFUSED and not write.injected and "Required value" in write.message
 
 
 def holds_on(before: Moment, created: Moment, after: Moment, owner: ObjectRef, masks: Masks) -> bool:
