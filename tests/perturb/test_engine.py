@@ -184,6 +184,17 @@ def test_schedule_longer_than_a_step_runs_while_time_passes() -> None:
     assert "down:2" not in {str(result.plan) for result in results}
 
 
+class Polls(Reconciler[Greeting], name="polls"):
+    """Looks again every two seconds."""
+
+    def reconcile(self, _: Greeting) -> Result:
+        return Result(requeue_after=2.0)
+
+
+def test_many_looks_while_hours_pass_are_no_noise() -> None:
+    perturb(Polls, [create(greeting()), advance(4 * 3600)], plans=["reference"]).check()
+
+
 @dataclass(frozen=True)
 class TimedStatus:
     at: datetime | None = None

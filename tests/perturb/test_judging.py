@@ -84,7 +84,8 @@ def test_deletion_of_an_object_that_is_as_it_should_be_is_found() -> None:
 
 def test_deletion_for_what_was_never_seen_is_not_asked_for() -> None:
     old = ConfigMap(metadata=ObjectMeta(name="old", namespace="default"))
-    results = perturb(Evicts, [create(old), create(greeting("old")), delete(greeting())], only=["unobserved", "late"])
+    plans = ["reference", f"unobserved:{GREETINGS}:default/a:1"]
+    results = perturb(Evicts, [create(old), create(greeting("old")), delete(greeting())], plans=plans)
     results.check()
     assert [result for result in results if result.run.states[-1].all("configmaps")], "no plan shows what it should"
 

@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec
+from clientgo.kubernetes.types.rbac_v1 import PolicyRule, Role
 from clientgo.manager import ControllerBuilder, Reconciler
-from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
+from clientgo.meta import ObjectMeta, ObjectName, meta_for, object_name, replace
 from clientgo.perturb import PlanSelection, ScenarioRun, create, perturb, run_scenario
 from clientgo.perturb.compare import Masks, normalized
 from clientgo.perturb.differences import state_differences
+from clientgo.perturb.engine import Engine
 from clientgo.perturb.kinds.hints import metadata_keys
 from clientgo.perturb.kinds.lasting import asks_to_retain
 from clientgo.perturb.kinds.order import is_order_of_service
@@ -22,7 +24,7 @@ from clientgo.perturb.values import refusable
 from tests.perturb.bench.cases import CASES
 from tests.perturb.bench.inputs import COLOUR, ColourGrant
 from tests.perturb.bench.lifecycles import PAUSED
-from tests.perturb.greetings import Greeting, greeting
+from tests.perturb.greetings import Greeting, GreetingSpec, greeting
 
 pytest.importorskip("clientgo_apiserver")
 
@@ -66,8 +68,12 @@ FOUND = [
     ("ends-as-created", "transition", "tasks.bench.example.com:default/a:size#1", "transition"),
     ("stays-quiet", "interrupted", "3", "left-behind"),
     ("error-swallowed", "outage", "1", "final-state"),
+    ("logs-failed-parts", "outage", "1:configmaps", "final-state"),
+    ("by-count", "edit", "configmaps:default/a-0:delete", "second-writer"),
+    ("asks-autoscaler", "edit", "deployments.apps:default/a:scale", "second-writer"),
     ("unwatched", "edit", "configmaps:default/a:delete", "second-writer"),
     ("only-its-pull-secret", "edit", "serviceaccounts:default/builder:beside", "left-behind"),
+    ("only-its-pull-secret", "edit", "serviceaccounts:default/builder:before", "second-writer"),
     ("former-copy-stays", "transition", "grants.bench.example.com:default/a:user#2", "transition"),
     ("stays-paused-and-resumed", "metadata", f"grants.bench.example.com:default/a:metadata.{PAUSED}#1", "transition"),
 ]
@@ -120,6 +126,12 @@ RIGHT = {
     "kept-choice": ("elects-once", "dependency:pods:default/one:late"),
     "names-by-generation": ("former-in-status", "transition:sites.bench.example.com:default/a:image#1"),
     "cannot-go-back": ("hides-larger-size", "transition:buckets.bench.example.com:default/a:size#1"),
+    "exchanged-places": ("holds-former-lock", "transition:grants.bench.example.com:default/a:user#1:end"),
+    "past-job": ("records-job-first", "transition:tasks.bench.example.com:default/a:note#1"),
+    "default-of-creation": ("image-at-start", "late:configmaps:1:step"),
+    "replicas-left": ("scales-by-status", "transition:pools.bench.example.com:default/a:tier#1"),
+    "went-with-owner": ("adopts-for-ever", "late:configmaps:3:step"),
+    "later-than-the-clock": ("restarts-after-status", "dependency:deployments.apps:default/app:late"),
     "templates-unseen": ("rolls-by-name", "late:configmaps:1:step"),
 }
 """Bench cases and plans in which the state of the twin is another one, and right."""
@@ -168,6 +180,19 @@ def test_namespace_that_is_created_again_has_the_user_s_objects() -> None:
     team = Namespace(metadata=ObjectMeta(name="team"))
     settings = ConfigMap(metadata=ObjectMeta(name="settings", namespace="team"), data={"text": "hello"})
     perturb(Inherits, [create(team, settings, greeting())], plans=["dependency:namespaces:team:deleted"]).check()
+
+
+class LabelsAsVerbs(Reconciler[Greeting], owns=[Role], name="labelsasverbs"):
+    """Keeps a Role, whose rule must have a verb."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        rule = PolicyRule(api_groups=["greetings"], resources=["greetings"], verbs=[*greeting.spec.labels])
+        self.client.apply(Role(metadata=meta_for(greeting), rules=[rule]), owner=greeting, force=True)
+
+
+def test_empty_value_that_a_new_child_must_have_too_is_no_finding() -> None:
+    labelled = replace(greeting(), spec=GreetingSpec(labels={"get": "true"}))
+    perturb(LabelsAsVerbs, [create(labelled)], only=["transition"]).check()
 
 
 @pytest.mark.parametrize("plan", ["crash-before:1", "unobserved:tasks.bench.example.com:default/a:1"])
@@ -226,6 +251,24 @@ def test_values_assigned_once_in_another_order_are_no_difference(
     reference = ScenarioRun([], changes=[change(ref, obj) for ref, obj in before.items()])
     run.states = [after]
     assert is_order_of_service(differences, run, reference, 0) is expected
+
+
+@pytest.mark.parametrize(("actor", "expected"), [("operator", True), ("user", False)])
+def test_specs_of_the_operators_objects_may_be_exchanged(actor: str, expected: bool) -> None:
+    before, after = (
+        ClusterState({ref: {**obj, "spec": obj["status"], "status": {}} for ref, obj in claims(*addresses).items()})
+        for addresses in (("1", "2"), ("2", "1"))
+    )
+    differences = list(state_differences(normalized(before, Masks()), normalized(after, Masks())))
+    run = ScenarioRun([], states=[after], changes=[change(ref, obj, actor) for ref, obj in after.items()])
+    reference = ScenarioRun([], changes=[change(ref, obj, actor) for ref, obj in before.items()])
+    assert is_order_of_service(differences, run, reference, 0) is expected
+
+
+def test_object_whose_whole_life_is_not_seen_is_no_plan() -> None:
+    case = BY_NAME["waits-for-itself"]
+    plans = Engine(case.scenario(case.correct)).plans(["unobserved"])
+    assert {plan.arguments[0] for plan in plans if plan.arguments} == {"buckets.bench.example.com"}
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from tests.perturb.bench import (
     settled,
     sites,
     tasks,
+    turns,
     workloads,
 )
 from tests.perturb.bench.kinds import (
@@ -129,6 +130,8 @@ USERS = [Namespace(metadata=ObjectMeta(name=name)) for name in ("ann", "bob")]
 PODS = [Pod(metadata=meta(name), spec=replace(POD.spec, node_name=None)) for name in ("one", "two")]
 ACCOUNT = ServiceAccount(metadata=meta("builder"))
 OTHER_BUCKET = Bucket(meta("b"), BucketSpec())
+SCALER = Pool(meta(), PoolSpec(replicas=3, tier="app"))
+PART = ConfigMap(metadata=ObjectMeta(name="part", namespace="default", labels={turns.PART: "web"}))
 
 
 def each_grant_has_its_config_map(state: ClusterState) -> bool:
@@ -354,5 +357,24 @@ CASES = (
     Case(
         "stays-paused-and-resumed", lifecycles.StaysPaused, lifecycles.Pausable,
         [create(GRANT), change(GRANT, paused("true")), change(GRANT, paused(None))],
+    ),
+    Case("holds-former-lock", turns.HoldsFormerLock, turns.Locks, [create(GRANT), create(OTHER_GRANT), delete(GRANT)]),
+    Case("records-job-first", turns.RecordsJobFirst, turns.NotedJobs, [create(TASK), change(TASK, spec(size=2))]),
+    Case("logs-failed-parts", turns.LogsFailedParts, turns.Parts, [create(SITE)]),
+    Case("by-count", turns.ByCount, turns.ByIndex, [create(POOL), change(POOL, spec(replicas=3))]),
+    Case("asks-autoscaler", turns.AsksAutoscaler, settled.Autoscaled, [create(SITE)]),
+    Case("image-at-start", turns.ImageAtStart, turns.ImageOfSettings, [create(SETTINGS), create(SITE)]),
+    Case("scales-by-status", turns.ScalesByStatus, turns.Scales, [create(APP), create(SCALER)]),
+    Case(
+        "waits-for-itself", turns.WaitsForItself, turns.WaitsForGrants,
+        [create(BUCKET), create(GRANT), delete(BUCKET), delete(GRANT)],
+    ),
+    Case(
+        "adopts-for-ever", turns.AdoptsForEver, turns.Adopts,
+        [create(PART), create(POOL), change(PART, {"metadata": {"labels": {turns.PART: "api"}}}), delete(POOL)],
+    ),
+    Case(
+        "restarts-after-status", turns.RestartsAfterStatus, turns.RestartsOnce,
+        [create(APP), create(BUCKET), advance(4000)],
     ),
 )  # fmt: skip

@@ -146,9 +146,11 @@ class ReadyByOldStatus(RolledOut):
 class Autoscaled(BenchReconciler[Site], owns=[Deployment, HorizontalPodAutoscaler]):
     """Runs a site, whose autoscaler decides how many replicas there are."""
 
+    is_forced = True
+
     def reconcile(self, site: Site) -> Result | None:
         """Apply the Deployment and the autoscaler."""
-        self.client.apply(deployment(site, self.replicas(site)), owner=site, force=True)
+        self.client.apply(deployment(site, self.replicas(site)), owner=site, force=self.is_forced)
         target = CrossVersionObjectReference(api_version="apps/v1", kind="Deployment", name=site.metadata.name)
         spec = HorizontalPodAutoscalerSpec(max_replicas=9, scale_target_ref=target)
         self.client.apply(HorizontalPodAutoscaler(metadata=meta_for(site), spec=spec), owner=site, force=True)

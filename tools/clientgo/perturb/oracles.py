@@ -14,12 +14,12 @@ from typing import Any
 
 from clientgo.perturb.compare import Masks, normalized, normalized_object
 from clientgo.perturb.differences import StateDifference, differences, differs_or_is_older, state_differences, text_of
-from clientgo.perturb.kinds.derived import HISTORY
+from clientgo.perturb.kinds.derived import HISTORY, by_workload, is_default
 from clientgo.perturb.kinds.lasting import leftovers
 from clientgo.perturb.kinds.order import counts_attempts, is_count, is_logged, is_order_of_service
 from clientgo.perturb.kinds.outside import outside_differences
 from clientgo.perturb.kinds.refusals import claims_ready, is_reported
-from clientgo.perturb.kinds.rehearsal import Moment
+from clientgo.perturb.kinds.rehearsal import Moment, without_history
 from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import (
     SOON,
@@ -30,6 +30,7 @@ from clientgo.perturb.state import (
     is_deleting,
     most_objects,
     owner_uids,
+    was_collected,
 )
 
 RUNNING = ("jobs.batch", "pods")
@@ -76,10 +77,20 @@ def _final_state(judged: Judged) -> Iterator[Violation]:
         if number in run.blind:
             continue
         pair = normalized(expected, judged.masks), normalized(actual, judged.masks)
+        differing = [*state_differences(*pair, differs, masked)]
+        if any(is_default(each, reference, run) for each in differing):  # other pods follow from it
+            pair = by_workload(without_history(pair[0])), by_workload(without_history(pair[1]))
+            differing = [
+                each for each in state_differences(*pair, differs, masked) if not is_default(each, reference, run)
+            ]
         differing = [
             each
-            for each in state_differences(*pair, differs, masked)
-            if not counts_attempts(each) and not (judged.is_blind and _is_unseen(each, *pair))
+            for each in differing
+            if not counts_attempts(each)
+            and not (
+                judged.is_blind
+                and (_is_unseen(each, *pair) or (each.is_missing and was_collected(each.ref, run.changes)))
+            )
         ]
         lines = (
             []
@@ -143,14 +154,18 @@ def _is_bare(change: ObjectChange, judged: Judged) -> bool:
 
 
 def _is_collected_unseen(change: ObjectChange, judged: Judged) -> bool:
-    """Return whether the last owner went that a blind operator knew, which changed nothing, and the object is back."""
+    """Return whether the last owner went that a blind operator knew, which changed nothing, and the object is back.
+
+    Or it is one of the user.
+    """
     is_touched = any(
         each[1:3] == ("MODIFIED", change.ref) and each.step == change.step and each.actor == "operator"
         for each in judged.run.changes
         if each.revision < change.revision
     )
     is_back = bool(judged.run.states) and change.ref in judged.run.states[-1]
-    return judged.is_blind and change.actor == "server" and is_back and not is_touched
+    is_collected = (is_back and not is_touched) or was_collected(change.ref, judged.run.changes)
+    return judged.is_blind and change.actor == "server" and is_collected
 
 
 def _deletions_of_wanted(run: ScenarioRun, judged: Judged) -> Iterator[ObjectChange]:

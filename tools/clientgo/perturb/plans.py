@@ -3,11 +3,10 @@
 `PLANS` is the table of the kinds: how plans are derived from the learning run, and what a plan does.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from clientgo.perturb.kinds.changes import derive_metadata, derive_refused, judge_metadata, judge_refused
@@ -28,6 +27,7 @@ from clientgo.perturb.kinds.writers import (
     judge_webhook,
 )
 from clientgo.perturb.record import ScenarioRun
+from clientgo.perturb.state import ObjectRef
 from clientgo.perturb.transitions import derive_transitions, judge_transition
 from clientgo.perturb.world import Perturbation
 
@@ -116,8 +116,14 @@ def _at_steps(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
 
 
 def _with_writes(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
-    for step in dict.fromkeys(write.step for write in run.writes if write.step >= 0):
-        yield (str(step + 1),)
+    written: dict[int, set[str]] = {}
+    for write in run.writes:
+        written.setdefault(write.step, set()).add(write.subject.resource)
+    for step, resources in written.items():
+        if step >= 0:
+            yield (str(step + 1),)
+            for resource in sorted(resources if len(resources) > 1 else ()):
+                yield str(step + 1), resource
 
 
 def _stale(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
@@ -133,9 +139,13 @@ def _stale(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
 
 def _unobserved(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
     # By object: events of several objects may come in either order, if two handlers lead to one queue.
-    for ref, count in sorted(Counter(frame.ref for _, frame in run.frames).items()):
-        for number in range(1, count):
-            yield ref.resource, short_name(ref), str(number)
+    types: dict[ObjectRef, list[str]] = {}
+    for _, frame in run.frames:
+        types.setdefault(frame.ref, []).append(frame.type)
+    for ref, seen in sorted(types.items()):
+        for number, pair in enumerate(pairwise(seen), 1):
+            if pair != ("ADDED", "DELETED"):  # of an object that was never seen nothing has to be done
+                yield ref.resource, short_name(ref), str(number)
 
 
 def _late(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
@@ -169,7 +179,9 @@ PLANS: dict[str, PlanKind | Variation] = {
     "each-crash": PlanKind(
         "the operator crashes after each first write of a kind to an object", _once, partial(AtEach, "crash-stored")
     ),
-    "outage": PlanKind("all writes fail until the operator has seen all events of a step", _with_writes, Outage),
+    "outage": PlanKind(
+        "all writes, or those of one kind, fail until the operator has seen all events of a step", _with_writes, Outage
+    ),
     "leader-paused": PlanKind(
         "another replica takes over at a write, which the old leader sends much later",
         _at_writes,

@@ -87,6 +87,12 @@ def owner_uids(obj: Object) -> list[str]:
     return [owner["uid"] for owner in obj["metadata"].get("ownerReferences") or ()]
 
 
+def was_collected(ref: ObjectRef, changes: Iterable[ObjectChange]) -> bool:
+    """Return whether a user's object went with an owner, which the operator may have been about to remove."""
+    actors = [(change.kind, change.actor) for change in changes if change.ref == ref]
+    return bool(actors) and actors[0] == ("ADDED", "user") and actors[-1] == ("DELETED", "server")
+
+
 def most_objects(changes: Iterable[ObjectChange], ignored: Sequence[Container[ObjectRef]] = ()) -> dict[str, int]:
     """Return the largest number of objects at a time by resource.
 
@@ -94,13 +100,15 @@ def most_objects(changes: Iterable[ObjectChange], ignored: Sequence[Container[Ob
     """
     most: dict[str, int] = {}
     objects: dict[ObjectRef, Object] = {}
+    step = None
     for change in changes:
         change.apply(objects)
-        if change.kind != "MODIFIED":
+        if change.kind == "ADDED" or (change.kind == "DELETED" and change.step != step):  # others only lower counts
+            step = change.step
             uids = {obj["metadata"]["uid"] for obj in objects.values() if not is_deleting(obj)}
-            passed = ignored[change.step] if 0 <= change.step < len(ignored) else ()
+            passed = ignored[step] if 0 <= step < len(ignored) else ()
             counts = Counter(ref.resource for ref, obj in objects.items() if ref not in passed and _counts(obj, uids))
-            most = {resource: max(most.get(resource, 0), counts[resource]) for resource in {**most, **counts}}
+            most.update((resource, count) for resource, count in counts.items() if count > most.get(resource, 0))
     return most
 
 

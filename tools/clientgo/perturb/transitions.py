@@ -18,6 +18,7 @@ from clientgo.perturb.kinds.rehearsal import (
     Rehearsal,
     Verdict,
     ended_early,
+    forgive_required,
     holds_on,
     not_applicable,
     short_name,
@@ -81,6 +82,8 @@ def judge_transition(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdic
     if ended_early(run):
         return not_applicable(run)
     created = change.created()
+    if created is not None and forgive_required(run, created):
+        return run, [*change.judge_back(run)]
     if created is not None and created.noise:
         text = f"created with {change.alternative.text}: {created.noise}"
         return run, [Violation("quiet", text), *change.judge_back(run)]

@@ -45,8 +45,8 @@ MAX_POLLS = 5
 STARTS = "operator starts"
 """Line of the timeline."""
 
-MAX_WRITES, MAX_ACTIONS = 150, 5_000
-"""Writes of the operator, and all actions, in one step, after which it will not become quiet."""
+MAX_WRITES, MAX_ACTIONS, HOUR = 150, 5_000, 3600.0
+"""Writes of the operator in one step, and all actions in one hour of it, after which it will not become quiet."""
 
 
 _TIMEOUT = re.compile(r"[?&]timeoutSeconds=(\d+)")
@@ -235,12 +235,14 @@ class World:
     def drive(self) -> None:
         """Run until the operator is quiet; `noise` is the reason if it does not become quiet."""
         self._last_write, self._step_writes = self.time.now(), 0
-        actions, self._limit = 0, max(self._end or 0.0, self.time.now() + 10 * self.settle) + 60.0
+        actions, hour, self._limit = 0, 0.0, max(self._end or 0.0, self.time.now() + 10 * self.settle) + 60.0
         while actions < MAX_ACTIONS and self._step_writes <= MAX_WRITES and self.time.now() <= self._limit:
             if self._act():
                 actions += 1
             elif not self._pass_time():
                 return
+            if self.time.now() >= hour + HOUR:  # of a long time that passes, each
+                actions, hour = 0, self.time.now()
         self.noise = not_quiet(self.step + 1, self.writes[len(self.writes) - self._step_writes :])
         self.note("fault", self.noise)
 

@@ -2,9 +2,9 @@
 
 import base64
 from collections.abc import Iterator, Sequence
-from functools import partial
 
-from clientgo.perturb.differences import StateDifference
+from clientgo.perturb.differences import StateDifference, value_at
+from clientgo.perturb.kinds.derived import template_of
 from clientgo.perturb.kinds.rehearsal import (
     Moment,
     Rehearsal,
@@ -103,7 +103,10 @@ def _replayed(
         return Moment(expected, -1), Moment(rehearsal.run([*steps, rehearsal.patience()], inputs), -1)
 
     moments = Moment(rehearsal.reference, -1), Moment(run, -1)
-    dismisses = partial(_is_another, rehearsal)
+
+    def dismisses(each: StateDifference) -> bool:
+        return _is_another(rehearsal, each) or _comes_by_the_clock(rehearsal.reference, each)
+
     violations = [*rehearsal.compare("transition", text, *moments, again, counts=True, dismisses=dismisses)]
     return run, [*violations, *compare_outside(text, *moments, again, rehearsal)]
 
@@ -115,6 +118,16 @@ def _is_another(rehearsal: Rehearsal, difference: StateDifference) -> bool:
     for ref in user_objects(rehearsal.reference):
         kinds.setdefault(ref[:2], set()).add(ref.name)
     return bool(values) and any(values <= names for names in kinds.values())
+
+
+def _comes_by_the_clock(run: ScenarioRun, difference: StateDifference) -> bool:
+    """Return whether the operator has written a value while only time passed: a later object has not lived so long."""
+    ref, path = template_of(difference.ref, difference.path)
+    by_user = {change.step for change in run.changes if change.actor == "user"}
+    changes = (
+        each for each in run.changes if each.ref == ref and each.actor == "operator" and each.step not in by_user
+    )
+    return any(value_at(each.new, path) != value_at(each.old, path) for each in changes)
 
 
 def _changed(user_object: UserObject, key: str, rehearsal: Rehearsal) -> Verdict:

@@ -122,7 +122,7 @@ def _scalers(state: Mapping[ObjectRef, Object]) -> dict[tuple[str, str, Any], Ob
 
 def template_of(ref: ObjectRef, path: FieldPath) -> tuple[ObjectRef, FieldPath]:
     """Return the Deployment and the path in its template of a field of its pod in `by_workload`, else the arguments."""
-    name, _, number = ref.name.rpartition("-*")
+    name, _, number = ref.name.partition("-*")  # also of a name whose hash is random
     if ref.resource != "pods" or not name or not number:
         return ref, path
     return ref._replace(resource="deployments.apps", name=name), ("spec", "template", *path)

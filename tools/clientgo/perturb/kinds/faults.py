@@ -63,10 +63,13 @@ class AtEach(Perturbation):
 
 
 class Outage(Perturbation):
-    """All writes of a step fail until the operator has seen everything: no later event leads to a second attempt."""
+    """All writes of a step fail until the operator has seen everything: no later event leads to a second attempt.
 
-    def __init__(self, step: str) -> None:
-        self._step = int(step) - 1
+    With a resource only its writes fail, as those that a quota or a webhook rejects; that of a status does not.
+    """
+
+    def __init__(self, step: str, resource: str = "") -> None:
+        self._step, self._resource = int(step) - 1, resource
         self._active = self._has_failed = False
 
     def before_step(self, world: World, number: int) -> None:
@@ -77,8 +80,9 @@ class Outage(Perturbation):
 
     def write(self, world: World, number: int, outgoing: Outgoing) -> str:
         """Fail."""
-        self._has_failed |= self._active
-        return "error-500" if self._active else ""
+        fails = self._active and self._resource in ("", outgoing.subject.resource)
+        self._has_failed |= fails
+        return "error-500" if fails else ""
 
     def idle(self, world: World) -> bool:
         """End once the operator waits for a time, and has tried."""

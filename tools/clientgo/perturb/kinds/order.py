@@ -26,8 +26,11 @@ def is_order_of_service(
     serials = {
         field for field in groups if len(remaining) < len(differences) and _are_serial(*field, run.states[number])
     }
+    by_operator = {change.ref for change in run.changes if change.actor == "operator" and change.kind == "ADDED"}
     return bool(groups) and all(
-        path and path[:1] != ("spec",) and _are_assigned(group, run, reference, number, (resource, path) in serials)
+        path
+        and (path[0] != "spec" or by_operator.issuperset(each.ref for each in group))
+        and _are_assigned(group, run, reference, number, (resource, path) in serials)
         for (resource, path), group in groups.items()
     )
 
@@ -43,6 +46,32 @@ def serves_others_first(values: Iterable[tuple[Any, Any]], run: ScenarioRun) -> 
     texts = [value for value in expected if isinstance(value, str)]
     is_permutation = len(set(texts)) == len(expected) and sorted(texts) == sorted(map(str, actual))
     return is_permutation and names.issuperset(texts)
+
+
+def are_exchanged(
+    differences: Sequence[StateDifference], expected: Mapping[ObjectRef, Any], actual: Mapping[ObjectRef, Any]
+) -> bool:
+    """Return whether two objects have exchanged their places, as the holder of a lock and one that waits for it.
+
+    Each has the status of the other, and texts name the other.
+    """
+    refs = sorted({each.ref for each in differences if each.path[:1] == ("status",)})
+    if len(refs) != 2 or refs[0].resource != refs[1].resource or any(ref not in actual for ref in refs):
+        return False
+    names = {refs[0].name: refs[1].name, refs[1].name: refs[0].name}
+    pattern = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, names))})(?![\w.-])")
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: renamed(member) for key, member in value.items()}
+        if isinstance(value, list):
+            return [renamed(member) for member in value]
+        return pattern.sub(lambda match: names[match[0]], value) if isinstance(value, str) else value
+
+    statuses = [(expected[ref], actual[other]) for ref, other in zip(refs, reversed(refs), strict=True)]
+    return all(renamed(before.get("status")) == after.get("status") for before, after in statuses) and all(
+        each.path and renamed(each.expected) == each.actual for each in differences if each.ref not in refs
+    )
 
 
 def is_count(difference: StateDifference) -> bool:

@@ -27,8 +27,8 @@ from clientgo.perturb.kinds.derived import (
     without_scale,
 )
 from clientgo.perturb.kinds.lasting import LASTING
-from clientgo.perturb.kinds.order import counts_attempts, is_logged, is_record
-from clientgo.perturb.record import ScenarioRun, Violation
+from clientgo.perturb.kinds.order import are_exchanged, counts_attempts, is_logged, is_record
+from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef, owner_uids
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, UserInputs, advance
 from clientgo.perturb.world import Perturbation
@@ -144,7 +144,7 @@ class Rehearsal:
         """Return the differences of two states, without effects that are not undone."""
         placed = _placed(expected.run) | _placed(actual.run)
         before, after = (
-            without_scale(by_workload(_without_history(normalized(moment.state, self.masks), placed)))
+            without_scale(by_workload(without_history(normalized(moment.state, self.masks), placed)))
             for moment in (expected, actual)
         )
         differing = (
@@ -154,9 +154,13 @@ class Rehearsal:
         namespaces = {each.ref.name for each in results if each.is_extra and each.ref.resource == "namespaces"}
         removed = {change.ref.resource for change in actual.run.changes if change.kind == "DELETED"}
         stays = self.lasting | (LASTING - removed)
-        evicted, claims = _deleted_for_good(actual.run), _claims_of_templates(actual.run)
+        evicted = _deleted_for_good(actual.run)
+        works = _works_of_requests(self.reference) | _works_of_requests(actual.run)
+        unchanging = _claims_of_templates(actual.run) | works | _pods_of(works, after)
         scales = scales_of(expected.state), scales_of(actual.state)
         renamed = names_by_generation(results, expected.state, actual.state)
+        if are_exchanged(results, before, after):
+            return []
         return [
             each
             for each in results
@@ -165,7 +169,7 @@ class Rehearsal:
             and not _is_renamed(each, renamed)
             and not (each.is_extra and _stays(each, stays, namespaces))
             and not (each.is_missing and each.ref in evicted)
-            and not (each.path[:1] == ("spec",) and each.ref in claims)
+            and not (each.path[:1] == ("spec",) and each.ref in unchanging)
             and not (each.path[:1] == ("status",) and each.expected in scales[0] and each.actual in scales[1])
         ]
 
@@ -197,6 +201,24 @@ def _claims_of_templates(run: ScenarioRun) -> set[ObjectRef]:
     """Return the claims that the server created by a StatefulSet's template, which another template does not change."""
     by_server = (change for change in run.changes if change.actor == "server" and change.kind == "ADDED")
     return {change.ref for change in by_server if change.ref.resource == "persistentvolumeclaims"}
+
+
+def _works_of_requests(run: ScenarioRun) -> set[ObjectRef]:
+    """Return the Jobs, and pods that end, of which the operator has created several for an owner: one for a request."""
+    works: dict[tuple[str, ...], set[ObjectRef]] = {}
+    for change in run.changes:
+        if _is_creation(change) and change.new is not None and _ends(change.ref, change.new):
+            works.setdefault((change.ref.resource, *owner_uids(change.new)), set()).add(change.ref)
+    return {ref for refs in works.values() if len(refs) > 1 for ref in refs}
+
+
+def _ends(ref: ObjectRef, obj: Object) -> bool:
+    return ref.resource == "jobs.batch" or value_at(obj, ("spec", "restartPolicy")) in ("Never", "OnFailure")
+
+
+def _pods_of(jobs: set[ObjectRef], state: Mapping[ObjectRef, Object]) -> set[ObjectRef]:
+    owners = ((ref, owner) for ref, obj in state.items() for owner in obj["metadata"].get("ownerReferences") or ())
+    return {ref for ref, owner in owners if ObjectRef("jobs.batch", ref.namespace, owner.get("name", "")) in jobs}
 
 
 def _by_record(difference: StateDifference) -> Iterator[StateDifference]:
@@ -259,8 +281,11 @@ def _placed(run: ScenarioRun) -> set[ObjectRef]:
     }
 
 
-def _without_history(state: Mapping[ObjectRef, Any], placed: Container[ObjectRef]) -> dict[ObjectRef, Any]:
-    """Return the objects without what the server's controllers record about earlier states."""
+def without_history(state: Mapping[ObjectRef, Any], placed: Container[ObjectRef] = ()) -> dict[ObjectRef, Any]:
+    """Return the objects without what the server's controllers record about earlier states.
+
+    Pods that are `placed` have no node.
+    """
     results = {}
     for ref, obj in state.items():
         if ref.resource in HISTORY:
@@ -290,6 +315,20 @@ def not_applicable(run: ScenarioRun) -> Verdict:
 def refused(run: ScenarioRun, step: int) -> list[str]:
     """Return the writes of a step that the server found invalid."""
     return [str(each) for each in run.writes if each.step == step and each.status in _REFUSED and not each.injected]
+
+
+def forgive_required(run: ScenarioRun, created: ScenarioRun) -> bool:
+    """Take the writes out of a run in which the server misses a value, as in the other one; return whether some do.
+
+    The schema admits an empty value that a child must have, and the operator retries until it is there.
+    """
+    resources = {each.subject.resource for each in created.writes if _lacks_value(each)}
+    run.writes = [each for each in run.writes if not _lacks_value(each) or each.subject.resource not in resources]
+    return bool(resources)
+
+
+def _lacks_value(write: OperatorWrite) -> bool:
+    return write.status in _REFUSED and not write.injected and "Required value" in write.message
 
 
 def holds_on(before: Moment, created: Moment, after: Moment, owner: ObjectRef, masks: Masks) -> bool:

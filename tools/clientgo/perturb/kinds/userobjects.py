@@ -50,11 +50,15 @@ def user_objects(run: ScenarioRun, step: int | None = None) -> dict[ObjectRef, U
 def is_released(difference: StateDifference, created: ScenarioRun, objects: Mapping[ObjectRef, UserObject]) -> bool:
     """Return whether a user's object, which the operator leaves alone now, keeps a value that it was changed to.
 
-    Nothing says what it had before: numbers and texts are no additions, which are undone.
+    Nothing says what it had before: numbers and texts are no additions, which are undone. A workload's pods and status
+    follow from its spec.
     """
     ref, path = template_of(difference.ref, difference.path)
     if ref not in objects or not path or any(each.ref == ref and each.actor == "operator" for each in created.changes):
         return False
+    is_number_of_pods = ref != difference.ref and not difference.path
+    if is_number_of_pods or (ref.resource.endswith(".apps") and path[0] == "status"):
+        return True
     user_value = value_at(objects[ref].content, path)
     return isinstance(user_value, str | int) and user_value != difference.actual
 

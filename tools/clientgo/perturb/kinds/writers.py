@@ -15,11 +15,11 @@ from clientgo.perturb.kinds.userobjects import custom_objects, merge, user_objec
 from clientgo.perturb.programs.gate import Outgoing
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import Object, ObjectRef, owner_uids
-from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser
+from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs
 from clientgo.perturb.values import other_item
 from clientgo.perturb.world import Perturbation, World
 
-SCALE, EDIT, OWN, DELETE, BESIDE = "scale", "edit", "own", "delete", "beside"
+SCALE, EDIT, OWN, DELETE, BESIDE, BEFORE = "scale", "edit", "own", "delete", "beside", "before"
 MAX_EDITED = 4
 """Children that another writer changes."""
 
@@ -33,7 +33,8 @@ _SIDECAR = {"name": "added", "image": "added:1"}
 def derive_edits(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
     """Yield the arguments of the plans: resource and name of an object, and what another writer does.
 
-    That is `edit`, `own`, `delete` or `scale` of a child, or `beside` what the operator has added to the user's object.
+    That is `edit`, `own`, `delete` or `scale` of a child, or an item `beside` what the operator has added to the user's
+    object, or `before` that.
     """
     children = [ref for ref in run.states[-1] if ref in _created(run)]
     firsts = list({ref.resource: ref for ref in reversed(children)}.values())
@@ -50,6 +51,8 @@ def derive_edits(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
             yield ref.resource, short_name(ref), SCALE
     for ref in {ref.resource: ref for ref in reversed(user_objects(run)) if any(_extended(run, ref))}.values():
         yield ref.resource, short_name(ref), BESIDE
+        if any(_open_lists(run, ref)):
+            yield ref.resource, short_name(ref), BEFORE
 
 
 def judge_edit(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
@@ -87,10 +90,12 @@ def _scaled(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
     run = rehearsal.run([*rehearsal.steps, step])
     if ended_early(run):
         return not_applicable(run)
+    scaler = scaler_of(rehearsal.reference.states[-1], ref)
     after = run.states[-1].get(ref)
     if after is None or (after.get("spec") or {}).get("replicas") != before:
-        return run, []
-    scaler = scaler_of(rehearsal.reference.states[-1], ref)
+        futile = _futile(rehearsal.run([*rehearsal.steps, step, rehearsal.patience()])) if scaler else ""
+        text = f"{ref} is scaled by {scaler}, and then {futile}"
+        return run, [Violation("second-writer", text)] if futile else []
     reason = f"{scaler} scales it" if scaler else "no custom resource says how many replicas it has"
     text = f"{ref} is scaled back to {before}, although {reason}"
     return run, [Violation("second-writer", text)]
@@ -141,6 +146,32 @@ def _beside(ref: ObjectRef, obj: Object, rehearsal: Rehearsal) -> Verdict:
     return run, [Violation("left-behind", text)]
 
 
+def _before(ref: ObjectRef, _: Object, rehearsal: Rehearsal) -> Verdict:
+    """Create an object with an item in a list to which the operator will add one: that must stay."""
+    path, item = next(_open_lists(rehearsal.reference, ref))
+    content, added = user_objects(rehearsal.reference)[ref].content, other_item(item)
+    items = [added, *(value_at(content, path) or ())]
+    changed = {path[0]: {**(content.get(path[0]) or {}), path[1]: items} if len(path) > 1 else items}
+    run = rehearsal.run(rehearsal.steps, UserInputs({ref: changed}))
+    changes = [change for change in run.changes if change.ref == ref]
+    if ended_early(run) or run.bugs or ref not in run.states[-1] or added not in value_at(changes[0].new, path):
+        return not_applicable(run)
+    for change in changes[1:]:
+        if change.actor == "operator" and added not in (value_at(change.new, path) or ()):
+            text = f"the operator removes {added!r} from {path[-1]} of {ref}, which was there before its own item"
+            return run, [Violation("second-writer", text)]
+    return run, []
+
+
+def _open_lists(run: ScenarioRun, ref: ObjectRef) -> Iterator[tuple[FieldPath, Any]]:
+    """Yield the lists of an object to which the operator has added an item that no list of a custom resource has."""
+    specs = [each.content.get("spec") or {} for each, _ in custom_objects(run, user_objects(run))]
+    listed = [item for spec in specs for value in spec.values() if isinstance(value, list) for item in value]
+    for path, item in _extended(run, ref):
+        if path[-1] != "finalizers" and item not in listed:
+            yield path, item
+
+
 def _extended(run: ScenarioRun, ref: ObjectRef) -> Iterator[tuple[FieldPath, Any]]:
     """Yield the lists of an object to which the operator has added an item, and that."""
     final = run.states[-1][ref]
@@ -160,6 +191,8 @@ def _deleted(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
     later = rehearsal.run([*rehearsal.steps, step, rehearsal.patience()])
     if ended_early(later) or ref in later.states[-1]:
         return run, []
+    if futile := _futile(later):
+        return run, [Violation("second-writer", f"{ref} is deleted by another writer, and then {futile}")]
     owners, final = owner_uids(later.states[-3].get(ref) or {"metadata": {}}), later.states[-1]
     if ready := [owner for owner, obj in final.items() if obj["metadata"]["uid"] in owners and claims_ready(obj)]:
         text = f"{', '.join(map(str, ready))} is ready without {ref}, which another writer has deleted"
@@ -172,7 +205,15 @@ def _deleted(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
     return run, [Violation("second-writer", text)]
 
 
-_EDITS = {SCALE: _scaled, OWN: _owned, DELETE: _deleted, BESIDE: _beside}
+def _futile(run: ScenarioRun) -> str:
+    """Return which write the server rejects for ever, if all those of the last step are in conflict with others."""
+    writes = [write for write in run.writes if write.step == len(run.steps) - 1]
+    if not writes or any(write.status != _CONFLICT or write.injected for write in writes):
+        return ""
+    return f"write {writes[-1]} is rejected again and again: {writes[-1].message}"
+
+
+_EDITS = {SCALE: _scaled, OWN: _owned, DELETE: _deleted, BESIDE: _beside, BEFORE: _before}
 
 
 def _leaves_replicas_open(run: ScenarioRun) -> bool:
