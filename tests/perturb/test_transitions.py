@@ -1,15 +1,16 @@
 """Transitions: other values of a spec by its schema, and controllers that apply a field only once."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Reconciler
-from clientgo.meta import meta_for, object_name
+from clientgo.meta import ObjectMeta, api_type, meta_for, object_name, replace
 from clientgo.perturb import create, perturb
 from clientgo.perturb.values import ABSENT, alternatives, pairs, references, sample
-from tests.perturb.greetings import Correct, Greeting, greeting
+from tests.perturb.greetings import Correct, Greeting, GreetingSpec, greeting
 
 
 def changed(schema: dict[str, Any], value: Any) -> list[Any]:
@@ -94,3 +95,27 @@ def test_correct_controller_passes_all_transitions() -> None:
     results = perturb(Correct, [create(greeting())], only=["transition"])
     results.check()
     assert len(results) > 5
+
+
+@api_type(group="greetings.example.com", version="v1")
+@dataclass(frozen=True)
+class Word:
+    metadata: ObjectMeta = ObjectMeta()
+    spec: GreetingSpec = GreetingSpec()
+    status: str = ""
+
+
+class RejectsCopies(Reconciler[Word], owns=[ConfigMap], name="rejects-copies"):
+    """Keeps a ConfigMap, as it was if the spec asks for several copies, and reports that in a status of one word."""
+
+    def reconcile(self, word: Word) -> None:
+        status = "ok" if word.spec.copies == 1 else "invalid"
+        if status == "ok":
+            self.client.apply(ConfigMap(metadata=meta_for(word), data={"text": word.spec.text}), owner=word)
+        if word.status != status:
+            self.client.update_status(replace(word, status=status))
+
+
+def test_status_may_be_a_text() -> None:
+    word = Word(metadata=ObjectMeta(name="a", namespace="default"), spec=GreetingSpec(text="hello"))
+    perturb(RejectsCopies, [create(word)], only=["transition"]).check()

@@ -355,8 +355,11 @@ def _is_creation(change: ObjectChange) -> bool:
     return change.actor == "operator" and change.kind == "ADDED"
 
 
-def _report(obj: Object) -> Object:
-    return {key: value for key, value in (obj.get("status") or {}).items() if key != "observedGeneration"}
+def _report(obj: Object) -> Any:
+    status = obj.get("status")
+    if not isinstance(status, dict):
+        return status
+    return {key: value for key, value in status.items() if key != "observedGeneration"}
 
 
 def is_left_alone(run: ScenarioRun) -> bool:
