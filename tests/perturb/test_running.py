@@ -1,6 +1,7 @@
 """Selections of plans: shards, steps, time limits, and several processes."""
 
 import gc
+import os
 
 import pytest
 
@@ -61,3 +62,20 @@ def test_objects_that_the_program_has_frozen_stay_frozen() -> None:
     frozen = gc.get_freeze_count()
     assert names(PlanSelection(plans=["reference"])) == ["reference"]
     assert gc.get_freeze_count() >= frozen
+
+
+@pytest.mark.e2e
+def test_error_in_another_process_names_the_plan_and_the_place() -> None:
+    parent = os.getpid()
+
+    class Broken:
+        def reset(self) -> None:
+            if os.getpid() != parent:
+                raise LookupError("elsewhere")
+
+        def state(self) -> dict[str, str]:
+            return {}
+
+    scenario = Scenario(Correct, STEPS, outside=Broken())
+    with pytest.raises(RuntimeError, match=r"(?s)in reset.*LookupError: elsewhere\nin plan crash-before"):
+        run_scenario(scenario, PlanSelection(only=["crash-before"], processes=2))

@@ -1,6 +1,6 @@
 """Transitions: other values of a spec by its schema, and controllers that apply a field only once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -101,7 +101,7 @@ def test_correct_controller_passes_all_transitions() -> None:
 @dataclass(frozen=True)
 class Word:
     metadata: ObjectMeta = ObjectMeta()
-    spec: GreetingSpec = GreetingSpec()
+    spec: GreetingSpec = field(default_factory=GreetingSpec)
     status: str = ""
 
 

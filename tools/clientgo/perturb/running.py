@@ -4,6 +4,7 @@ import gc
 import multiprocessing
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -143,7 +144,12 @@ def _run_here(engine: Engine, plans: Iterable[Plan], _: int, deadline: float | N
             gc.collect(2 if number % PLANS_BETWEEN_FULL_COLLECTIONS == 0 else 1)
         if plan != REFERENCE and deadline is not None and SYSTEM_CLOCK.now() >= deadline:
             return
-        yield engine.result(plan)
+        try:
+            result = engine.result(plan)
+        except Exception as error:
+            error.add_note(f"in plan {plan}")
+            raise
+        yield result
 
 
 def _run_in_processes(
@@ -192,8 +198,10 @@ def _send_results(engine: Engine, plans: Iterable[Plan], deadline: float | None,
         with closing(engine):
             for result in _run_here(engine, plans, 1, deadline):
                 sender.send(_portable(result))
-    except Exception as error:  # noqa: BLE001  # raised in the parent
-        sender.send(ConfigError(f"{type(error).__name__}: {error}"))
+    except ConfigError as error:
+        sender.send(error)
+    except Exception:  # noqa: BLE001  # raised in the parent, with the traceback of this process
+        sender.send(RuntimeError(traceback.format_exc()))
     sender.close()
 
 
