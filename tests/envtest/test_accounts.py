@@ -1,6 +1,7 @@
 """Service accounts of managers under test: permissions of their roles, and reports of missing ones."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ from clientgo.envtest import BundledServer, Environment
 from clientgo.envtest.accounts import ManagerAccount
 from clientgo.errors import ConfigError, Forbidden
 from clientgo.kubernetes.clients.core_v1 import PodClient
-from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace, ResourceQuota, ResourceQuotaSpec
+from clientgo.kubernetes.types.rbac_v1 import ClusterRole, PolicyRule
 from clientgo.manager import DirectClient
 from clientgo.meta import ObjectMeta, ObjectName, OwnerReference, replace
+from clientgo.rest import RESTClient
 
 pytestmark = pytest.mark.integration
 
@@ -102,9 +105,29 @@ def test_missing_permission_to_set_an_owner_is_reported(environment: Environment
     assert str(failed.value).endswith('\n@rbac(groups="core", resources="configmaps", verbs="delete")')
 
 
-def test_other_rejections_are_reported_with_their_message(account: ManagerAccount) -> None:
-    with pytest.raises(AssertionError, match="cannot find RESTMapping"), account.client() as client:
-        DirectClient(client).create(owned_by("Unknown"))
+def test_refused_grant_is_reported_with_its_message(environment: Environment, tmp_path: Path) -> None:
+    role = tmp_path / "role.yaml"
+    role.write_text(
+        ROLE + "- {apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles], verbs: [create, list]}\n"
+    )
+    secrets = PolicyRule(api_groups=("",), resources=("secrets",), verbs=("get",))
+    account = ManagerAccount(environment, role)
+    with pytest.raises(AssertionError, match="is attempting to grant"), account, account.client() as client:
+        DirectClient(client).create(ClusterRole(metadata=ObjectMeta(name="secrets"), rules=(secrets,)))
+
+
+QUOTA = ResourceQuota(
+    metadata=ObjectMeta(name="none", namespace="default"), spec=ResourceQuotaSpec(hard={"count/configmaps": "0"})
+)
+
+
+def test_denial_by_admission_is_not_reported_as_a_missing_permission(
+    environment: Environment, account: ManagerAccount
+) -> None:
+    with closing(RESTClient(environment.config)) as client:
+        DirectClient(client).create(QUOTA)
+    with account.client() as client, pytest.raises(Forbidden, match="exceeded quota"):
+        DirectClient(client).create(ConfigMap(metadata=ObjectMeta(name="denied", namespace="default")))
 
 
 def test_error_of_the_block_is_the_context_of_the_report(account: ManagerAccount) -> None:
