@@ -73,6 +73,18 @@ def test_readme_lists_the_folders_and_the_program(tmp_path: Path) -> None:
     assert listed == {*folders, "main.py", "PROJECT"}
 
 
+def test_formatter_leaves_generated_files_as_the_generator_writes_them(
+    tmp_path: Path, variables: Mapping[str, str]
+) -> None:
+    project = foo_project(tmp_path / "p")
+    generated, source = project / "generated/types/foo.py", project / "controllers/foo.py"
+    for path in (generated, source):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("FOO = {  }\n")
+    run(project, variables, "make", "fmt")
+    assert (generated.read_text(), source.read_text()) == ("FOO = {  }\n", "FOO = {}\n")
+
+
 @pytest.mark.feature("E-08")
 def test_make_flag_runs_the_generators(tmp_path: Path, variables: Mapping[str, str]) -> None:
     project = new_project(tmp_path / "p")
