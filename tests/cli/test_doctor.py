@@ -2,9 +2,10 @@
 
 import socket
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from configparser import ConfigParser
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -28,7 +29,7 @@ from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.transport import FakeTransport, reply
 from tests.cli.processes import free_port
-from tests.cli.projects import ROOT, clientgo
+from tests.cli.projects import FOO, ROOT, clientgo, foo_project
 from tests.processes import Child
 
 HOME = ROOT / "examples" / "home"
@@ -250,19 +251,39 @@ def test_used_port_is_a_problem_if_the_project_needs_it() -> None:
             assert second == Diagnosis(OK, "ports", f"free: {free}")
 
 
+@contextmanager
+def running(project: Path, words: str) -> Iterator[None]:
+    """Run a program whose command line ends with these words, recorded as that of `make run`."""
+    (project / ".local").mkdir(exist_ok=True)
+    command = [sys.executable, "-c", "import signal; print('begun', flush=True); signal.pause()", words]
+    with Child(command, project / ".local/output") as manager:
+        manager.wait_for("begun")
+        (project / ".local/run.pid").write_text(f"{manager.pid}\n")
+        yield
+
+
 @pytest.mark.e2e
 def test_port_of_the_project_s_running_manager_is_no_problem(tmp_path: Path) -> None:
-    assert not doctor.manager_runs(tmp_path)
-    (tmp_path / ".local").mkdir()
+    assert not doctor.manager_command(tmp_path)
     for name, expected in (("clientgo run --reload", OK), ("another run", PROBLEM)):
-        command = [sys.executable, "-c", "import signal; print('begun', flush=True); signal.pause()", name]
-        with Child(command, tmp_path / name) as manager, socket.create_server(("", 0)) as server:
-            manager.wait_for("begun")
-            (tmp_path / ".local/run.pid").write_text(f"{manager.pid}\n")
+        with running(tmp_path, name), socket.create_server(("", 0)) as server:
             port = server.getsockname()[1]
-            [finding] = doctor.check_ports({port: "probes"}, (port,), running=doctor.manager_runs(tmp_path))
+            ours = bool(doctor.manager_command(tmp_path))
+            [finding] = doctor.check_ports({port: "probes"}, (port,), running=ours)
         assert (finding.state, finding.message.partition(" (")[0]) == (expected, str(port))
-    assert not doctor.manager_runs(tmp_path)
+    assert not doctor.manager_command(tmp_path)
+
+
+@pytest.mark.e2e
+def test_certificate_is_that_of_the_running_manager_which_serves_a_cluster(tmp_path: Path) -> None:
+    project = foo_project(tmp_path / "foo")
+    assert clientgo(project, "create", "webhook", *FOO, "--defaulting") == 0
+    options, absent = Namespace(kubeconfig="nowhere", context=None, as_user=None), str(tmp_path / "certificate")
+    for host, expected in (("", PROBLEM), (" --webhook-host 127.0.0.1", OK)):
+        with running(project, f"clientgo run --reload{host} -- "), pytest.MonkeyPatch.context() as patch:  # noqa: TID251
+            patch.setenv("CLIENTGO_WEBHOOK_CERT_PATH", absent)
+            [finding] = [each for each in doctor.examine(options, project, {}) if each.subject == "certificate"]
+        assert finding.state == expected
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,8 @@ RENEWAL = timedelta(days=1)
 _ACCEPTED = ("NamesAccepted", "Established")
 """Conditions of a CRD that is served."""
 
-_RUN = re.compile(r"clientgo(\.cli)? run ")
+_RUN = re.compile(r"clientgo(?:\.cli)? run .+")
+_WEBHOOK_HOST = " --webhook-host"
 
 _PLACEHOLDER = "system"
 """Namespace in scaffolded manifests, which config/default replaces."""
@@ -124,8 +125,11 @@ def examine(options: argparse.Namespace, root: Path, environ: Mapping[str, str])
     )
     ports = {**PORTS, hooks.webhook_port: "webhooks"}
     needed = () if project is None else (8081, hooks.webhook_port) if served else (8081,)
-    yield from guarded("ports", lambda: check_ports(ports, needed, running=manager_runs(root)))
-    if served:
+    running = manager_command(root)
+    yield from guarded("ports", lambda: check_ports(ports, needed, running=bool(running)))
+    if served and _WEBHOOK_HOST in running:
+        yield Diagnosis(OK, "certificate", "the project's manager has one of its own (make run WEBHOOK_HOST=...)")
+    elif served:
         folder = Path(hooks.webhook_cert_path or default_cert_dir())
         names = hooks.webhook_cert_name, hooks.webhook_cert_key
         yield from guarded("certificate", lambda: check_certificate(folder, *names))
@@ -333,15 +337,16 @@ def _accesses(roles: Iterable[Object], placeholder: str) -> Iterator[tuple[str, 
                 yield verb, what, SelfSubjectAccessReviewSpec(resource_attributes=attributes)
 
 
-def manager_runs(root: Path) -> bool:
-    """Report whether `make run` runs in a project, by the process ids that it records for `make stop`."""
+def manager_command(root: Path) -> str:
+    """Return the command line of a project's running `make run`, by the process ids that it records; empty if none."""
     record = root / ".local" / "run.pid"
     pids = [word for word in record.read_text().split() if word.isdecimal()] if record.is_file() else []
     if not pids:
-        return False
+        return ""
     command = ["ps", "-ww", "-o", "args=", "-p", ",".join(pids)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # nosec B603  # numbers only
-    return _RUN.search(done.stdout) is not None  # the system may have given the id to another program
+    match = _RUN.search(done.stdout)  # the system may have given the id to another program
+    return match[0] if match else ""
 
 
 def check_ports(ports: Mapping[int, str], needed: Container[int], *, running: bool = False) -> Iterator[Diagnosis]:
