@@ -167,6 +167,16 @@ def test_invalid_definition_is_rejected_and_nothing_is_written(
     assert expected in rejected(project, capsys, "create", "api", *arguments)
 
 
+def test_webhooks_of_third_party_kinds_reject_writes_while_they_are_down(tmp_path: Path) -> None:
+    project = new_project(tmp_path / "p")
+    assert clientgo(project, "create", "api", *FROM_CRD) == 0
+    assert clientgo(project, "create", "webhook", *THEIRS, "--defaulting", "--programmatic-validation") == 0
+    assert clientgo(project, "manifests") == 0
+    configurations = yaml.safe_load_all(read_files(project)["config/webhook/manifests.yaml"])
+    policies = [hook.get("failurePolicy", "Fail") for each in configurations for hook in each["webhooks"]]
+    assert policies == ["Fail", "Fail"]
+
+
 def test_group_with_the_generated_modules_of_a_third_party_group_is_rejected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -131,7 +131,9 @@ def _words(project: Project, resource: ProjectResource) -> dict[str, str]:
     words |= {"hook_domain": resource.whole_group, "policy": ""}
     if resource.foreign:
         # The name of the webhook has the project's domain.
-        words |= {"hook_domain": f"{project.name}.{project.domain}", "policy": _IGNORE}
+        words["hook_domain"] = f"{project.name}.{project.domain}"
+    if resource.core:
+        words["policy"] = _IGNORE
     return words | {f"{sort}_path": _path_of(resource, sort) for sort in _PREFIXES}
 
 
