@@ -153,6 +153,12 @@ def expiry(certificate: bytes) -> datetime:
     return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
 
 
+def common_name(certificate: bytes) -> str:
+    """Return the subject's name in the first certificate in PEM text; raise `ValueError` if there is none."""
+    names = x509.load_pem_x509_certificate(certificate).subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(names[0].value) if names else ""
+
+
 def dns_names(certificate: bytes) -> list[str]:
     """Return the host names that a certificate in PEM text is for; raise `ValueError` if there is none."""
     extensions = x509.load_pem_x509_certificate(certificate).extensions

@@ -2,6 +2,7 @@
 
 import json
 import stat
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,12 +13,13 @@ import pytest
 from apiserver.tests.webhookserver import allow, deny, patch, serving
 from clientgo.envtest import BundledServer, Environment, Webhooks, server_from
 from clientgo.envtest.crds import install, read_crds
-from clientgo.envtest.webhooks import WebhookInstall
+from clientgo.envtest.webhooks import WebhookInstall, is_leftover
 from clientgo.errors import ApiError, ConfigError
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
 from clientgo.meta.yamlio import to_yaml
+from clientgo.pki import CertificateAuthority
 from clientgo.rest import RESTClient
 from tests.definitions import custom_kind
 
@@ -170,6 +172,38 @@ def test_webhook_configuration_that_an_existing_cluster_had_gets_back_its_state(
     [after] = stored(cluster, path)["items"]
     assert after["webhooks"] == before
     assert stored(cluster, path.replace("validating", "mutating"))["items"] == []
+
+
+def test_what_a_killed_program_left_in_an_existing_cluster_is_not_restored(
+    cluster: RESTClient, manifests: Path, tmp_path: Path
+) -> None:
+    def environment() -> Environment:
+        crds, server = [definition(tmp_path, CONVERSION)], server_from({"USE_EXISTING_CLUSTER": "true"})
+        return Environment(crd_paths=crds, webhooks=Webhooks([manifests]), server=server)
+
+    killed = environment()
+    killed.start()  # and never stopped
+    with environment():
+        pass
+    assert killed.webhooks is not None
+    killed.webhooks.close()
+    assert "url" not in stored(cluster, CRD_PATH)["spec"]["conversion"]["webhook"]["clientConfig"]
+    for kind in ("validating", "mutating"):
+        assert stored(cluster, f"/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations")["items"] == []
+
+
+@pytest.mark.parametrize(
+    "client_config",
+    [
+        {"service": {"namespace": "system", "name": "webhook-service"}},
+        {"url": "https://127.0.0.1:9443/validate"},
+        {"url": "https://127.0.0.1:9443/validate", "caBundle": b64encode(b"no certificate").decode()},
+        {"url": "https://10.0.0.1/", "caBundle": b64encode(CertificateAuthority.create("theirs").certificate).decode()},
+    ],
+    ids=["service", "public certificate", "invalid bundle", "another authority"],
+)
+def test_configuration_of_somebody_else_is_no_leftover(client_config: Object) -> None:
+    assert not is_leftover({"webhooks": [{"name": "hook.example.com", "clientConfig": client_config}]})
 
 
 def test_environment_that_fails_to_start_restores_an_existing_cluster(cluster: RESTClient, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.crds import CRDS, Object, install, read_crds, read_objects, restore_objects
 from clientgo.envtest.options import BundledServer, ControlPlane, ExistingCluster, ServerChoice, Webhooks
 from clientgo.envtest.options import server_from as server_from
-from clientgo.envtest.webhooks import WebhookInstall
+from clientgo.envtest.webhooks import WebhookInstall, is_leftover
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.config import Impersonation
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
@@ -141,7 +141,7 @@ class Environment:
         """Stop the server and remove its kubeconfig. Idempotent.
 
         An existing cluster keeps the CRDs, because other objects would be deleted with them: existing ones are
-        restored, new ones are as in their files, without URLs of this machine.
+        restored, new ones are as in their files, without URLs of this machine. So are those that a killed program left.
         """
         server, self.server = self.server, None
         written, self._written = self._written, None
@@ -187,7 +187,8 @@ class Environment:
             crds = [self.webhooks.local_crd(crd) for crd in crds]
         with closing(RESTClient(config)) as client:
             if isinstance(self._options, ExistingCluster):
-                before = {crd["metadata"]["name"]: crd for crd in read_objects(client, CRDS, crds)}
+                existing = read_objects(client, CRDS, crds)
+                before = {crd["metadata"]["name"]: crd for crd in existing if not is_leftover(crd)}
                 written = ((crd, before.get(crd["metadata"]["name"])) for crd in self._crds)
                 self._restored = [was or crd for crd, was in written if was or crd not in crds]
             install(client, crds)  # by real time: what it waits for does not depend on a stepped clock

@@ -7,7 +7,7 @@ the Service's path, and the CA of the webhook server's certificate. The certific
 
 import socket
 import tempfile
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -25,6 +25,7 @@ from clientgo.internal.files import PRIVATE, write_files
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.request import Requester
 
+_AUTHORITY = "clientgo-envtest-webhook-ca"
 _FILES = ("tls.crt", "tls.key")
 _GROUP = "admissionregistration.k8s.io"
 _RESOURCES = {
@@ -49,7 +50,7 @@ class WebhookInstall:
 
         self._before: list[Object] = []
         self._configurations = [doc for doc in read_documents(paths) if doc.get("kind") in _RESOURCES]
-        self._authority = CertificateAuthority.create("clientgo-webhook-ca")
+        self._authority = CertificateAuthority.create(_AUTHORITY)
         self._resources = ExitStack()
         if cert_dir is None:
             cert_dir = Path(self._resources.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-webhook-")))
@@ -86,11 +87,12 @@ class WebhookInstall:
         """
         for kind, resource in _RESOURCES.items():
             configurations = self._of_kind(kind)
-            self._before += [{**each, "kind": kind} for each in read_objects(requester, resource, configurations)]
+            existing = read_objects(requester, resource, configurations)
+            self._before += [{**each, "kind": kind} for each in existing if not is_leftover(each)]
             install_objects(requester, resource, map(self._local, configurations))
 
     def uninstall(self, requester: Requester) -> None:
-        """Delete the configurations, and restore those that existed before; absent ones are skipped."""
+        """Delete the configurations, and restore those that existed before, without those of a killed program."""
         for kind, resource in _RESOURCES.items():
             before = [each for each in self._before if each["kind"] == kind]
             existed = {each["metadata"]["name"] for each in before}
@@ -128,6 +130,25 @@ class WebhookInstall:
         service = (hook.get("clientConfig") or {}).get("service") or {}
         url = f"{self.url}/{str(service.get('path') or otherwise).lstrip('/')}"
         return {"url": url, "caBundle": b64encode(self.ca).decode()}
+
+
+def is_leftover(obj: Object) -> bool:
+    """Return whether a configuration or CRD calls the webhooks of an environment, which may not run any longer."""
+    conversion = (obj.get("spec") or {}).get("conversion") or {}
+    callers = [*(obj.get("webhooks") or ()), conversion.get("webhook") or {}]
+    return any(_is_local(caller.get("clientConfig") or {}) for caller in callers)
+
+
+def _is_local(client_config: Mapping[str, Any]) -> bool:
+    if not client_config.get("url") or not client_config.get("caBundle"):
+        return False
+    # Imported here: it costs a tenth of a second that only such configurations need.
+    from clientgo.pki import common_name  # noqa: PLC0415
+
+    try:
+        return common_name(b64decode(client_config["caBundle"])) == _AUTHORITY
+    except ValueError:  # of somebody else
+        return False
 
 
 def free_port(host: str = "127.0.0.1") -> int:
