@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
+from clientgo.cli.running import called_webhooks
 from clientgo.envtest import BundledServer, Environment
+from clientgo.kubernetes.clientset import Clientset
+from clientgo.kubernetes.types.admissionregistration_v1 import ValidatingWebhookConfiguration
+from clientgo.meta.codec import from_dict
 from clientgo.rest import RESTClient
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
 from clientgo.webhook.injection import Targets
@@ -159,6 +163,29 @@ def test_cluster_calls_webhooks_on_this_machine_as_long_as_the_manager_runs(
         with manager, pytest.raises(AssertionError, match="denied the request: invalid object: not on a Monday"):
             kubectl.run("apply", "-k", str(project / "config/samples"))
         kubectl.run("apply", "-k", str(project / "config/samples"))
+
+
+def test_configurations_that_call_the_deployed_project_are_named(
+    tmp_path: Path,
+    variables: Mapping[str, str],
+    monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # load_config reads the process' environment
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    project = foo_project(tmp_path / "foo")
+    assert clientgo(project, "create", "webhook", *FOO, "--programmatic-validation") == 0
+    run(project, variables, "make", "manifests")
+    [configuration] = yaml.safe_load_all((project / "config/webhook/manifests.yaml").read_text())
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "admin"))
+    capsys.readouterr()
+    deployed = from_dict(ValidatingWebhookConfiguration, configuration | {"metadata": {"name": "foo-validating"}})
+    server = BundledServer(kubeconfig=tmp_path / "admin")
+    with Environment(server=server) as config, closing(Clientset(config)) as clientset:
+        with called_webhooks(project, "127.0.0.1", ()):
+            [_] = capsys.readouterr().err.splitlines()
+        clientset.admissionregistration_v1.validating_webhook_configurations().create(deployed)
+        with called_webhooks(project, "127.0.0.1", ()):
+            [_, named] = capsys.readouterr().err.splitlines()
+    assert "run kubectl delete validatingwebhookconfiguration/foo-validating, and afterwards make deploy" in named
 
 
 @pytest.mark.parametrize(

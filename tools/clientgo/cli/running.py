@@ -22,7 +22,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -175,6 +175,7 @@ def called_webhooks(root: Path, host: str, arguments: Sequence[str]) -> Iterator
     from clientgo.envtest import Environment, Webhooks  # noqa: PLC0415
     from clientgo.envtest.options import ExistingCluster  # noqa: PLC0415
     from clientgo.program.commandline import FlagParser  # noqa: PLC0415
+    from clientgo.rest import RESTClient  # noqa: PLC0415
     from clientgo.webhook.server import WebhookFlags  # noqa: PLC0415
 
     port = FlagParser(WebhookFlags, prog="clientgo run", description="").parse(()).webhook_port
@@ -184,6 +185,13 @@ def called_webhooks(root: Path, host: str, arguments: Sequence[str]) -> Iterator
     with environment as config:
         assert environment.webhooks is not None, "there is a configuration"
         _tell(f"{config.host} calls the webhooks at {environment.webhooks.url}, until this command ends")
+        with closing(RESTClient(config)) as client:
+            deployed = environment.webhooks.deployed(client)
+        if deployed:
+            _tell(
+                "it also calls those of the deployed project, without whose pods writes fail: "
+                f"run kubectl delete {' '.join(deployed)}, and afterwards make deploy"
+            )
         yield {
             "CLIENTGO_WEBHOOK_PORT": str(port),
             "CLIENTGO_WEBHOOK_CERT_PATH": str(environment.webhooks.cert_dir),

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from clientgo.dynamic.client import dynamic_client
 from clientgo.envtest.crds import (
     Object,
     install_objects,
@@ -22,6 +23,7 @@ from clientgo.envtest.crds import (
     uninstall_objects,
 )
 from clientgo.internal.files import PRIVATE, write_files
+from clientgo.meta.manifests import name_of
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.request import Requester
 
@@ -91,6 +93,25 @@ class WebhookInstall:
             self._before += [{**each, "kind": kind} for each in existing if not is_leftover(each)]
             install_objects(requester, resource, map(self._local, configurations))
 
+    def deployed(self, requester: Requester) -> list[str]:
+        """Return the cluster's other configurations that call one of these webhooks by a Service, as `kind/name`.
+
+        kustomize, Helm and OLM rename configurations and Services, but neither webhooks nor paths.
+
+        Raises:
+            ApiError: the server rejects a request.
+        """
+        configurations = list[str]()
+        for kind, resource in _RESOURCES.items():
+            ours = self._of_kind(kind)
+            names, called = set(map(name_of, ours)), {webhook for each in ours for webhook in _by_service(each)}
+            existing = dynamic_client(resource, namespaced=False)(requester).list().items
+            callers = (obj for obj in existing if not called.isdisjoint(_by_service(obj.to_dict())))
+            configurations += [
+                f"{kind.lower()}/{obj.metadata.name}" for obj in callers if obj.metadata.name not in names
+            ]
+        return configurations
+
     def uninstall(self, requester: Requester) -> None:
         """Delete the configurations, and restore those that existed before, without those of a killed program."""
         for kind, resource in _RESOURCES.items():
@@ -130,6 +151,13 @@ class WebhookInstall:
         service = (hook.get("clientConfig") or {}).get("service") or {}
         url = f"{self.url}/{str(service.get('path') or otherwise).lstrip('/')}"
         return {"url": url, "caBundle": b64encode(self.ca).decode()}
+
+
+def _by_service(configuration: Object) -> set[tuple[str, str]]:
+    """Return the webhooks, by name and path, that a configuration calls by a Service."""
+    hooks = configuration.get("webhooks") or ()
+    services = ((hook["name"], (hook.get("clientConfig") or {}).get("service")) for hook in hooks)
+    return {(name, str(service.get("path") or "/")) for name, service in services if service}
 
 
 def is_leftover(obj: Object) -> bool:
