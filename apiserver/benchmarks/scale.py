@@ -91,7 +91,7 @@ def stream(target: Server, size: int) -> None:
 def emptied(target: Server, path: str) -> None:
     """Wait until a namespace is gone, or its ConfigMaps are but for that of the cluster's authority."""
     never = threading.Event()
-    while (found := send(target, "GET", f"{path}?limit=2")).get("items", [0])[1:] or found["kind"] == "Namespace":
+    while (page := send(target, "GET", f"{path}?limit=2")).get("items", [0])[1:] or page["kind"] == "Namespace":
         SYSTEM_CLOCK.sleep(never, 0.05)
 
 

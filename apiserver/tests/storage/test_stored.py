@@ -62,9 +62,9 @@ class CountedNames(list[Name]):
     read = 0
 
     def __getitem__(self, at: Any) -> Any:
-        found = super().__getitem__(at)
-        self.read += len(found) if isinstance(at, slice) else 1
-        return found
+        selected = super().__getitem__(at)
+        self.read += len(selected) if isinstance(at, slice) else 1
+        return selected
 
 
 def test_page_looks_up_what_it_shows_and_no_more_of_many() -> None:
@@ -81,6 +81,6 @@ def test_page_of_the_present_reads_the_names_it_shows_and_no_more_of_many() -> N
     names = CountedNames(("ns", f"{number:05}") for number in range(10_000))
     entries = Counted((name, Entry(thing(name[1]), 1)) for name in [*names])
     page = Window(entries, names, Range("ns", ("ns", "00499")))
-    shown = [name_of(entry)[1] for entry in islice(page, 3)]
-    assert (shown, len(page), entries.looked_up) == (["00500", "00501", "00502"], 9_500, 3)
+    first = [name_of(entry)[1] for entry in islice(page, 3)]
+    assert (first, len(page), entries.looked_up) == (["00500", "00501", "00502"], 9_500, 3)
     assert names.read < 100

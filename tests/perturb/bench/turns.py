@@ -161,8 +161,8 @@ class ByIndex(BenchReconciler[Pool], owns=[ConfigMap]):
 
     def members(self, pool: Pool) -> list[ConfigMap]:
         """Return the members of a pool."""
-        found = self.client.list(ConfigMap, namespace=pool.metadata.namespace)
-        return [each for each in found if is_controlled_by(each, pool)]
+        configs = self.client.list(ConfigMap, namespace=pool.metadata.namespace)
+        return [config for config in configs if is_controlled_by(config, pool)]
 
     def missing(self, names: list[str], pool: Pool) -> list[int]:
         """Return the indexes that no member has."""

@@ -59,14 +59,13 @@ def are_exchanged(
     if len(refs) != 2 or refs[0].resource != refs[1].resource or any(ref not in actual for ref in refs):
         return False
     names = {refs[0].name: refs[1].name, refs[1].name: refs[0].name}
-    pattern = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, names))})(?![\w.-])")
 
     def renamed(value: Any) -> Any:
         if isinstance(value, dict):
             return {key: renamed(member) for key, member in value.items()}
         if isinstance(value, list):
             return [renamed(member) for member in value]
-        return pattern.sub(lambda match: names[match[0]], value) if isinstance(value, str) else value
+        return _WORD.sub(lambda match: names.get(match[0], match[0]), value) if isinstance(value, str) else value
 
     statuses = [(expected[ref], actual[other]) for ref, other in zip(refs, reversed(refs), strict=True)]
     return all(renamed(before.get("status")) == after.get("status") for before, after in statuses) and all(
@@ -99,6 +98,7 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and not value.isdigit() and not is_time
 
 
+_WORD = re.compile(r"[\w.-]+")
 _ATTEMPTS = re.compile(r"attempt|retr(y|ies)|tries|failures|reconcil", re.IGNORECASE)
 
 
