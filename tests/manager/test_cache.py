@@ -201,7 +201,7 @@ class OtherFoo:
 def test_kind_has_one_class() -> None:
     manager = manager_of(fake())
     manager.cache.informer(Foo)
-    with pytest.raises(ValueError, match="cannot register .*OtherFoo"):
+    with pytest.raises(ValueError, match=r"cannot register .*OtherFoo"):
         manager.cache.informer(OtherFoo)
     assert [str(kind) for kind in manager.scheme.kinds()] == ["samplecontroller.k8s.io/v1alpha1, Kind=Foo"]
     manager.close()
