@@ -21,10 +21,9 @@ class _Flows:
     def __init__(self) -> None:
         self._schemas: list[tuple[Object, str]] | None = None
 
-    def changed(self, _: str, key: Key, *__: Object | None) -> None:
-        """Drop what is known if a flow schema or a priority level has changed."""
-        if key in (FLOW_SCHEMAS, PRIORITY_LEVELS):
-            self._schemas = None
+    def changed(self, *_: object) -> None:
+        """Drop what is known: a flow schema or a priority level has changed."""
+        self._schemas = None
 
     def of(self, store: Store) -> list[tuple[Object, str]]:
         """Return the flow schemas whose priority level exists, in the order in which they are matched."""

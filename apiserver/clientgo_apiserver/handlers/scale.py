@@ -97,9 +97,8 @@ def _scaled(write: Write, current_object: Object, scale: Object, *, patch: bool,
     elements, changed = tuple(f"f:{field}" for field in path), not same(obj, current_object)
     if not patch and "uid" in meta:
         obj = {**obj, "metadata": {**obj["metadata"], "uid": meta["uid"]}}
-    owner = (
-        write.field_manager() if replicas and is_typed else None
-    )  # a Scale without replicas has no field that could be owned
+    # A Scale without replicas has no field that could be owned.
+    owner = write.field_manager() if replicas and is_typed else None
     return UpdatedObject(obj, after_scale(entries, elements, owner, changed=changed))
 
 

@@ -229,7 +229,7 @@ async def _deletecollection(state: State, route: RequestInfo, request: HTTPReque
 def _may_read_protobuf(route: RequestInfo, request: HTTPRequest) -> bool:
     """Return whether a client accepts a form that a real server has and this one has not, for a read.
 
-    It is told what else is wrong, such as a missing object, before it is told that the form is not acceptable.
+    Other errors, such as a missing object, come before that of the form.
     """
     return request.method == "GET" and not route.resource.custom and PROTOBUF in request.headers.get("accept", "")
 

@@ -90,9 +90,10 @@ def _builtin_document(path: str) -> bytes:
 
 @dataclass(frozen=True)
 class _Published:
-    """What the index names: the hash of each document, and the custom resources of each group version."""
+    """An index, the hash of each of its documents by path, and the custom resources of each group version."""
 
     version: int
+    index: Json
     hashes: dict[str, str]
     custom: dict[str, list[Resource]]
 
@@ -104,7 +105,9 @@ class _Published:
             if item.custom:
                 custom.setdefault(path_of(item.group, item.version), []).append(item)
         digests = {path: hashlib.sha512(_encode(items)).hexdigest().upper() for path, items in custom.items()}
-        return cls(registry.version, digests | builtin_hashes(), custom)
+        hashes = dict(sorted((digests | builtin_hashes()).items()))
+        urls = {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={digest}"} for path, digest in hashes.items()}
+        return cls(registry.version, {"paths": urls}, hashes, custom)
 
 
 class OpenAPI:
@@ -117,14 +120,12 @@ class OpenAPI:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._documents: dict[str, tuple[str, bytes]] = {}
-        self._published = _Published(-1, {}, {})
+        self._published = _Published(-1, {}, {}, {})
         self._v2: tuple[_Published | None, bytes, bytes] = (None, b"", b"")
 
     def index(self) -> Json:
         """Return the document of `/openapi/v3`: the path of each document, and its URL with a hash."""
-        hashes = self._publish().hashes
-        urls = {path: f"/openapi/v3/{path}?hash={hashes[path]}" for path in sorted(hashes)}
-        return {"paths": {path: {"serverRelativeURL": url} for path, url in urls.items()}}
+        return self._publish().index
 
     def hash_of(self, path: str) -> str:
         """Return the hash of a document in the index; empty if it is not served."""
@@ -138,7 +139,7 @@ class OpenAPI:
         """Return the document of `/openapi/v2` for the kinds of the last index."""
         published = self._published
         if self._v2[0] is not published:
-            documents = [text for path in sorted(published.hashes) if (text := self._document(published, path))]
+            documents = [text for path in published.hashes if (text := self._document(published, path))]
             document = v2_document(documents)
             self._v2 = (published, msgspec.json.encode(document), to_protobuf(document))
         _, text, packed = self._v2

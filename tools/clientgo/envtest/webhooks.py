@@ -175,7 +175,7 @@ def _is_local(client_config: Mapping[str, Any]) -> bool:
 
     try:
         return common_name(b64decode(client_config["caBundle"])) == _AUTHORITY
-    except ValueError:  # of somebody else
+    except ValueError:  # another program wrote it
         return False
 
 

@@ -305,6 +305,7 @@ def _set_node_ports(
 ) -> None:
     """Allocate the ports of a Service that is reached through nodes, and that of its health check."""
     new: set[int] = set()
+    reserved = {port["nodePort"] for port in _published(spec)}
 
     def allocate(index: int, number: int) -> None:
         reason = "" if _LOW <= number <= _HIGH else _OUTSIDE
@@ -313,9 +314,9 @@ def _set_node_ports(
         new.add(number)
 
     def allocate_next(port: Object) -> int:
-        reserved = {published["nodePort"] for published in _published(spec)}
         number = _free_port(service, str(port.get("port", 0)), allocated, reserved)
         new.add(number)
+        reserved.add(number)
         return number
 
     if _has_node_ports(spec):
@@ -331,14 +332,14 @@ def _set_node_ports(
 def _init_node_ports(spec: Object, allocate: Allocate, allocate_next: AllocateNext) -> None:
     """Set the node ports of a new Service; entries of one port share a node port."""
     ports, by_number = spec.get("ports") or [], dict[int, int]()
+    first_requested = {port.get("port", 0): port["nodePort"] for port in reversed(ports) if port.get("nodePort")}
     for index, port in enumerate(ports):
         number, requested = port.get("port", 0), port.get("nodePort")
         if not requested and not _allocates_ports(spec):
             continue
         shared = by_number.get(number)
         if shared is None:
-            same = (other["nodePort"] for other in ports if other.get("port", 0) == number and other.get("nodePort"))
-            if first := next(same, None):
+            if first := first_requested.get(number):
                 allocate(index, first)
             by_number[number] = port["nodePort"] = first or allocate_next(port)
         elif not requested:

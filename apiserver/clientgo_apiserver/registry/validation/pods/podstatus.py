@@ -1,4 +1,4 @@
-"""Rules of the status of pods: conditions, claims, addresses, and what is said of containers."""
+"""Rules of the status of pods: conditions, claims, addresses and containers."""
 
 from collections.abc import Iterable, Iterator
 
