@@ -26,7 +26,7 @@ _PREEMPTING = "PreemptLowerPriority"
 _EVICTING = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOPOLOGY = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
 _NOT_READY: Object = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 Default = Callable[[State, Write, Object], Object]
 
@@ -147,10 +147,18 @@ def _set_runtime(state: State, write: Write, pod: Object) -> Object:
     return _with_spec(pod, **changed) if changed else pod
 
 
+def has_storage_class(claim: Object) -> bool:
+    """Return whether a claim names a storage class, be it none."""
+    return "storageClassName" in claim["spec"] or CLASS_ANNOTATION in (claim["metadata"].get("annotations") or {})
+
+
+def default_storage_class(state: State) -> str:
+    """Return the name of the storage class of claims that name none, or ""."""
+    return _default_class(state, STORAGE_CLASSES, "storageclass.kubernetes.io/is-default-class")
+
+
 def _set_storage_class(state: State, _: Write, claim: Object) -> Object:
-    if "storageClassName" in claim["spec"] or _CLASS_ANNOTATION in (claim["metadata"].get("annotations") or {}):
-        return claim
-    name = _default_class(state, STORAGE_CLASSES, "storageclass.kubernetes.io/is-default-class")
+    name = "" if has_storage_class(claim) else default_storage_class(state)
     return _with_spec(claim, storageClassName=name) if name else claim
 
 

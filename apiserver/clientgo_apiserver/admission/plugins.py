@@ -87,7 +87,7 @@ def _check_priority_class(state: State, write: Write, new: Object, _: Object | N
 
 def _check_resize(state: State, write: Write, new: Object, old: Object | None) -> None:
     """Check that a claim grows only if its volume can (403)."""
-    before, after = (_storage((claim or {}).get("spec") or {}) for claim in (old, new))
+    before, after = (requested_storage((claim or {}).get("spec") or {}) for claim in (old, new))
     if old is None or after <= before:
         return
     name = new["metadata"]["name"]
@@ -99,7 +99,8 @@ def _check_resize(state: State, write: Write, new: Object, old: Object | None) -
         raise forbidden(write.resource, name, f"{reason} must support resize")
 
 
-def _storage(spec: Object) -> Fraction:
+def requested_storage(spec: Object) -> Fraction:
+    """Return the bytes that the spec of a claim requests."""
     requested = amounts((spec.get("resources") or {}).get("requests")).get("storage")
     return requested.value if requested is not None else Fraction(0)
 

@@ -31,6 +31,7 @@ from clientgo_apiserver.cluster.replicasets import ReplicaSetController, Replica
 from clientgo_apiserver.cluster.scheduler import SchedulerSimulation
 from clientgo_apiserver.cluster.stages import Stage, StageController
 from clientgo_apiserver.cluster.statefulsets import StatefulSetController
+from clientgo_apiserver.cluster.volumes import VolumeBinder
 from clientgo_apiserver.handlers.dispatch import Api
 
 NODE_COUNT = 3
@@ -86,4 +87,5 @@ def _start_simulation(internal: Internal) -> None:
     EndpointsMirror(internal).start()
     DisruptionController(internal).start()
     NodeSimulation(internal, count=NODE_COUNT).start()
+    VolumeBinder(internal).start()
     VolumeProtectionSimulation(internal).start()

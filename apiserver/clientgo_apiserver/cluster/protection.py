@@ -8,12 +8,11 @@ from clientgo_apiserver.admission.defaulting import PV_PROTECTION, PVC_PROTECTIO
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.cluster.base import InternalController
 from clientgo_apiserver.cluster.internal import Internal
-from clientgo_apiserver.storage.keys import CLAIMS, PODS
+from clientgo_apiserver.storage.keys import CLAIMS, PODS, VOLUMES
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
-_VOLUMES: Key = ("", "persistentvolumes")
 _CLASSES: Key = ("storage.k8s.io", "volumeattributesclasses")
-_FINALIZERS = {CLAIMS: PVC_PROTECTION, _VOLUMES: PV_PROTECTION, _CLASSES: VAC_PROTECTION}
+_FINALIZERS = {CLAIMS: PVC_PROTECTION, VOLUMES: PV_PROTECTION, _CLASSES: VAC_PROTECTION}
 
 _Target = tuple[Key, Name]
 
@@ -56,7 +55,7 @@ class VolumeProtectionSimulation(InternalController):
         self._attempt("remove the finalizer", target, lambda: write(key, *target, patch, subresource="", kind="json"))
 
     def _in_use(self, key: Key, obj: Object) -> bool:
-        if key == _VOLUMES:
+        if key == VOLUMES:
             return bool((obj.get("status") or {}).get("phase") == "Bound")
         return (key, name_of(obj)) in self._users
 
@@ -66,14 +65,19 @@ def _volumes(pod: Object | None) -> list[Object] | None:
     return (pod["spec"].get("volumes") or None) if pod is not None and pod["spec"].get("nodeName") else None
 
 
+def claims_of_pod(pod: Object | None) -> Iterator[Name]:
+    """Yield the claims of a pod that is on a node, by namespace and name."""
+    for volume in _volumes(pod) or ():
+        if name := (volume.get("persistentVolumeClaim") or {}).get("claimName"):
+            yield (pod or {})["metadata"]["namespace"], name
+
+
 def _used_by(key: Key, obj: Object | None) -> Iterator[_Target]:
     """Yield the claims that a pod on a node uses, or the classes that a claim or volume uses or is about to use."""
     if obj is None:
         return
     if key == PODS:
-        for volume in _volumes(obj) or ():
-            if name := (volume.get("persistentVolumeClaim") or {}).get("claimName"):
-                yield CLAIMS, (obj["metadata"]["namespace"], name)
+        yield from ((CLAIMS, claim) for claim in claims_of_pod(obj))
         return
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     target = (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName")
