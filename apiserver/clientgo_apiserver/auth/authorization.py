@@ -119,16 +119,16 @@ def covers_resource(rule: RuleObject, verb: str, group: str, resource: str, name
     """Return whether the rule allows the verb; `resource` is `pods` or `pods/log`."""
     listed, subresource = rule.get("resources") or (), resource.partition("/")[2]
     return (
-        _any_of(rule.get("verbs"), verb)
-        and _any_of(rule.get("apiGroups"), group)
-        and (_any_of(listed, resource) or (subresource != "" and f"*/{subresource}" in listed))
+        any_of(rule.get("verbs"), verb)
+        and any_of(rule.get("apiGroups"), group)
+        and (any_of(listed, resource) or (subresource != "" and f"*/{subresource}" in listed))
         and (not rule.get("resourceNames") or name in rule["resourceNames"])
     )
 
 
 def covers_path(rule: RuleObject, verb: str, path: str) -> bool:
     """Return whether the rule allows the verb on a non-resource path; a trailing `*` matches any suffix."""
-    if not _any_of(rule.get("verbs"), verb):
+    if not any_of(rule.get("verbs"), verb):
         return False
     patterns = rule.get("nonResourceURLs") or ()
     return any(
@@ -137,7 +137,8 @@ def covers_path(rule: RuleObject, verb: str, path: str) -> bool:
     )
 
 
-def _any_of(listed: Any, value: str) -> bool:
+def any_of(listed: Any, value: str) -> bool:
+    """Return whether a list of a rule, such as its verbs, has the value or the wildcard."""
     return bool(listed) and ("*" in listed or value in listed)
 
 

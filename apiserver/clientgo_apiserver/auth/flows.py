@@ -1,11 +1,12 @@
 """Flow schemas and priority levels that responses name in their headers. Requests are not queued by them."""
 
-from typing import Any
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from clientgo.internal.boundeddict import BoundedDict
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.users import User, service_account_name
-from clientgo_apiserver.auth.authorization import Attributes
+from clientgo_apiserver.auth.authorization import Attributes, any_of
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key
 
@@ -13,26 +14,54 @@ GROUP = "flowcontrol.apiserver.k8s.io"
 FLOW_SCHEMAS: Key = (GROUP, "flowschemas")
 PRIORITY_LEVELS: Key = (GROUP, "prioritylevelconfigurations")
 _CATCH_ALL = "catch-all"
+_USERS = 1000
+
+
+class _Flow(NamedTuple):
+    """A flow schema whose priority level exists."""
+
+    schema: Object
+    uids: tuple[str, str]
+    """Of the schema and of its level."""
 
 
 class _Flows:
-    """The flow schemas of a store, most important first, with the uids of their priority levels."""
+    """The flow schemas of a store, most important first, and the rules of them that name each of the last users."""
 
     def __init__(self) -> None:
-        self._schemas: list[tuple[Object, str]] | None = None
+        self._flows: list[_Flow] | None = None
+        self._rules: BoundedDict[tuple[str, tuple[str, ...]], list[tuple[Object, _Flow]]] = BoundedDict(_USERS)
 
     def changed(self, *_: object) -> None:
         """Drop what is known: a flow schema or a priority level has changed."""
-        self._schemas = None
+        self._flows = None
+        self._rules.clear()
 
-    def of(self, store: Store) -> list[tuple[Object, str]]:
-        """Return the flow schemas whose priority level exists, in the order in which they are matched."""
-        if self._schemas is None:
-            levels = {each["metadata"]["name"]: each["metadata"]["uid"] for each in store.list(PRIORITY_LEVELS)}
-            schemas = sorted(store.list(FLOW_SCHEMAS), key=_importance)
-            named = [(schema, levels.get(schema["spec"]["priorityLevelConfiguration"]["name"])) for schema in schemas]
-            self._schemas = [(schema, uid) for schema, uid in named if uid]
-        return self._schemas
+    def of(self, store: Store, attributes: Attributes) -> tuple[str, str]:
+        """Return the uids of the flow schema and the priority level of a request; empty without flow schemas."""
+        if self._flows is None:
+            self._flows = _read(store)
+        user = attributes.user
+        key = (user.name, user.groups)
+        rules = self._rules.get(key)
+        if rules is None:
+            rules = self._rules[key] = [
+                (rule, flow)
+                for flow in self._flows
+                for rule in flow.schema["spec"].get("rules") or ()
+                if any(_names(subject, user) for subject in rule.get("subjects") or ())
+            ]
+        for rule, flow in rules:
+            if _covers(rule, attributes):
+                return flow.uids
+        return self._flows[-1].uids if self._flows else ("", "")
+
+
+def _read(store: Store) -> list[_Flow]:
+    levels = {each["metadata"]["name"]: each["metadata"]["uid"] for each in store.list(PRIORITY_LEVELS)}
+    schemas = sorted(store.list(FLOW_SCHEMAS), key=_importance)
+    named = [(schema, levels.get(schema["spec"]["priorityLevelConfiguration"]["name"])) for schema in schemas]
+    return [_Flow(schema, (schema["metadata"]["uid"], uid)) for schema, uid in named if uid]
 
 
 def _importance(schema: Object) -> tuple[bool, int, str]:
@@ -49,21 +78,14 @@ def flow_uids(store: Store, attributes: Attributes) -> tuple[str, str]:
     if flows is None:
         flows = _FLOWS[store] = _Flows()
         store.subscribe(flows.changed, (FLOW_SCHEMAS, PRIORITY_LEVELS))
-    schemas = flows.of(store)
-    matching = (
-        item for item in schemas if any(_covers(rule, attributes) for rule in item[0]["spec"].get("rules") or ())
-    )
-    schema, level = next(matching, schemas[-1] if schemas else (None, ""))
-    return ("", "") if schema is None else (schema["metadata"]["uid"], level)
+    return flows.of(store, attributes)
 
 
 def _covers(rule: Object, attributes: Attributes) -> bool:
-    """Return whether a rule of a flow schema is about a request."""
-    if not any(_names(subject, attributes.user) for subject in rule.get("subjects") or ()):
-        return False
+    """Return whether a rule of a flow schema, which names the user, is about a request."""
     if attributes.path:
         rules = rule.get("nonResourceRules") or ()
-        return any(_has(each["verbs"], attributes.verb) and _has_path(each, attributes.path) for each in rules)
+        return any(any_of(each["verbs"], attributes.verb) and _has_path(each, attributes.path) for each in rules)
     return any(_covers_resource(each, attributes) for each in rule.get("resourceRules") or ())
 
 
@@ -85,15 +107,11 @@ def _names(subject: Object, user: User) -> bool:
 def _covers_resource(rule: Object, attributes: Attributes) -> bool:
     resource = attributes.resource + (f"/{attributes.subresource}" if attributes.subresource else "")
     facts = ((rule["verbs"], attributes.verb), (rule["resources"], resource), (rule["apiGroups"], attributes.group))
-    if not all(_has(listed, value) for listed, value in facts):
+    if not all(any_of(listed, value) for listed, value in facts):
         return False
     if not attributes.namespace:
         return bool(rule.get("clusterScope"))
-    return _has(rule.get("namespaces") or (), attributes.namespace)
-
-
-def _has(listed: Any, value: str) -> bool:
-    return value in listed or "*" in listed
+    return any_of(rule.get("namespaces"), attributes.namespace)
 
 
 def _has_path(rule: Object, path: str) -> bool:
