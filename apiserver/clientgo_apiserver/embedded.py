@@ -7,6 +7,7 @@ from functools import partial
 
 from clientgo.clock import Clock
 from clientgo.errors import ConfigError
+from clientgo_apiserver.api.conditions import is_true
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.api.users import ADMIN, authenticated
@@ -89,6 +90,4 @@ def _install(definition: Object, api: Api) -> None:
 
 
 def _is_established(name: str, api: Api) -> bool:
-    definition = api.state.store.get(DEFINITIONS, "", name) or {}
-    conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
+    return is_true(api.state.store.get(DEFINITIONS, "", name), "Established")

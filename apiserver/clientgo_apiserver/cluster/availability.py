@@ -6,8 +6,9 @@ on a cluster whose server cannot be reached. Local API services are available on
 
 from collections.abc import Iterator
 
+from clientgo_apiserver.api.conditions import condition_of, other_conditions
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.cluster.base import InternalController, condition_of, other_conditions
+from clientgo_apiserver.cluster.base import InternalController
 from clientgo_apiserver.cluster.endpoints import SERVICE_NAME
 from clientgo_apiserver.storage.keys import SERVICES, SLICES
 from clientgo_apiserver.storage.stored import Key

@@ -146,24 +146,6 @@ def is_deleting(obj: Object) -> bool:
     return "deletionTimestamp" in obj["metadata"]
 
 
-def conditions_of(obj: Object) -> list[Object]:
-    """Return the conditions in the object's status."""
-    return (obj.get("status") or {}).get("conditions") or []
-
-
-def condition_of(obj: Object, kind: str) -> Object:
-    """Return the object's condition of that type, empty if it has none."""
-    for condition in conditions_of(obj):
-        if condition.get("type") == kind:
-            return condition
-    return {}
-
-
-def other_conditions(obj: Object, kind: str) -> list[Object]:
-    """Return the object's conditions of other types."""
-    return [condition for condition in conditions_of(obj) if condition.get("type") != kind]
-
-
 def controller_reference(obj: Object) -> Object:
     """Return the owner reference of an object that this one controls."""
     meta = obj["metadata"]

@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from clientgo_apiserver.api.conditions import condition_of
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
+from clientgo_apiserver.cluster.base import InternalController, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.owned import controller_of, topmost_controller

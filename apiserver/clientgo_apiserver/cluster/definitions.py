@@ -4,8 +4,9 @@ A definition becomes Established right after the response to its creation, so a 
 it must on a real cluster, waits one turn of the loop.
 """
 
+from clientgo_apiserver.api.conditions import conditions_of, is_true
 from clientgo_apiserver.api.resources import Object, Resource
-from clientgo_apiserver.cluster.base import InternalController, conditions_of, is_deleting
+from clientgo_apiserver.cluster.base import InternalController, is_deleting
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.crds.conversion import converter_of
 from clientgo_apiserver.crds.crdschema import served_resources
@@ -63,9 +64,7 @@ class DefinitionController(InternalController):
     def _accept(self, definition: Object) -> None:
         accepted, conflict = accepted_names(definition, self._names_in_use(definition))
         conditions = conditions_of(definition)
-        established = any(
-            condition["type"] == "Established" and condition["status"] == "True" for condition in conditions
-        )
+        established = is_true(definition, "Established")
         changes = [("NamesAccepted", *(conflict or ("True", "NoConflicts", "no conflicts found")))]
         if not established and conflict is None:
             established = True

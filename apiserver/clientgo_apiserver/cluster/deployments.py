@@ -7,9 +7,10 @@ A template has one ReplicaSet; a rolling update moves replicas from the earlier 
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from clientgo_apiserver.api.conditions import condition_of, conditions_of, other_conditions
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
-from clientgo_apiserver.cluster.base import annotation, condition_of, conditions_of, is_deleting, other_conditions
+from clientgo_apiserver.cluster.base import annotation, is_deleting
 from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import FINISHED, WorkloadController, phase_of, seconds_of
 from clientgo_apiserver.cluster.rollout import (

@@ -2,9 +2,10 @@
 
 from typing import ClassVar
 
+from clientgo_apiserver.api.conditions import condition_of
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.auth.flows import FLOW_SCHEMAS, PRIORITY_LEVELS
-from clientgo_apiserver.cluster.base import InternalController, condition_of
+from clientgo_apiserver.cluster.base import InternalController
 from clientgo_apiserver.storage.stored import Key
 
 MANAGER = "api-priority-and-fairness-config-consumer-v1"

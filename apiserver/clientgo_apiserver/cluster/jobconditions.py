@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
+from clientgo_apiserver.api.conditions import conditions_of, other_conditions
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.cluster.base import conditions_of, other_conditions
 
 SUSPENDED = ("JobSuspended", "Job suspended")
 RESUMED = ("JobResumed", "Job resumed")

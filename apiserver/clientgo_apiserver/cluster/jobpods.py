@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from clientgo_apiserver.api.conditions import condition_of
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.cluster.base import condition_of, is_deleting
+from clientgo_apiserver.cluster.base import is_deleting
 from clientgo_apiserver.cluster.podcontrol import FINISHED, deletion_rank, phase_of, seconds_of
 from clientgo_apiserver.registry.jobindexes import IndexSet
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
+from clientgo_apiserver.api.conditions import condition_of, conditions_of, is_true
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.cluster.base import condition_of, conditions_of, is_deleting
+from clientgo_apiserver.cluster.base import is_deleting
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.jobconditions import (
     FAILURE,
@@ -371,7 +372,7 @@ def _terminating(pods: Iterable[Object]) -> list[Object]:
 
 
 def _is_suspended(obj: Object) -> bool:
-    return bool(condition_of(obj, "Suspended").get("status") == "True")
+    return is_true(obj, "Suspended")
 
 
 def _delay(failures: int) -> float:

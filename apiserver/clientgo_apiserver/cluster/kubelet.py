@@ -20,8 +20,9 @@ Containers that end are restarted according to the pod's restart policy, after 1
 from dataclasses import dataclass
 from functools import partial
 
+from clientgo_apiserver.api.conditions import condition_of, conditions_of, is_true
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.cluster.base import InternalController, annotation, condition_of, conditions_of, is_deleting
+from clientgo_apiserver.cluster.base import InternalController, annotation, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.nodes import readiness
@@ -284,7 +285,7 @@ class KubeletSimulation(InternalController):
 
     def _conditions(self, pod: Object, phase: str, *, ready: bool) -> list[Object]:
         gates = [gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ()]
-        opened = all(condition_of(pod, kind).get("status") == "True" for kind in gates)
+        opened = all(is_true(pod, kind) for kind in gates)
         done = {"reason": "PodCompleted"} if phase == "Succeeded" else {"reason": "PodFailed"}
         unready = done if phase in FINISHED else {"reason": "ContainersNotReady", "message": _unready_text(pod)}
         closed = {"reason": "ReadinessGatesNotReady"} if ready else unready
@@ -296,11 +297,11 @@ class KubeletSimulation(InternalController):
         }
         now = self._now()
         conditions = []
-        for kind, (is_true, reason) in values.items():
+        for kind, (holds, reason) in values.items():
             before = condition_of(pod, kind)
-            since = before["lastTransitionTime"] if before.get("status") == str(is_true) else now
-            condition = {"type": kind, "status": str(is_true), "lastProbeTime": None, "lastTransitionTime": since}
-            conditions.append({**condition, **({} if is_true and kind != "Initialized" else reason)})
+            since = before["lastTransitionTime"] if before.get("status") == str(holds) else now
+            condition = {"type": kind, "status": str(holds), "lastProbeTime": None, "lastTransitionTime": since}
+            conditions.append({**condition, **({} if holds and kind != "Initialized" else reason)})
         other_conditions = [item for item in conditions_of(pod) if item.get("type") not in values]
         return [*conditions, *other_conditions]
 

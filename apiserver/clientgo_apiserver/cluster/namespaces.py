@@ -11,8 +11,9 @@ from functools import partial
 from itertools import islice
 
 from clientgo_apiserver.admission.namespaces import FINALIZER
+from clientgo_apiserver.api.conditions import condition_of
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
+from clientgo_apiserver.cluster.base import InternalController, is_deleting
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.gotypes.metadata import mark_deleted
 from clientgo_apiserver.storage.keys import ACCOUNTS, NAMESPACES, NODES, PODS

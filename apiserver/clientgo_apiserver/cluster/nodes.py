@@ -7,15 +7,9 @@ Every Node is simulated, also those that clients create. One with the annotation
 
 from functools import partial
 
+from clientgo_apiserver.api.conditions import condition_of, conditions_of, other_conditions
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.cluster.base import (
-    InternalController,
-    annotation,
-    condition_of,
-    conditions_of,
-    is_deleting,
-    other_conditions,
-)
+from clientgo_apiserver.cluster.base import InternalController, annotation, is_deleting
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.placement import tolerates_taint
 from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of

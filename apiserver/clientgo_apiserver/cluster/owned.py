@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 
+from clientgo_apiserver.api.conditions import condition_of
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.cluster.base import condition_of, is_deleting
+from clientgo_apiserver.cluster.base import is_deleting
 from clientgo_apiserver.storage.keys import JOBS, PODS, REPLICA_SETS
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key, Name, name_of

@@ -10,16 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
+from clientgo_apiserver.api.conditions import condition_of, is_true
 from clientgo_apiserver.api.limits import MAX_WAITING_PODS
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
-from clientgo_apiserver.cluster.base import (
-    InternalController,
-    annotation,
-    condition_of,
-    controller_reference,
-    is_deleting,
-)
+from clientgo_apiserver.cluster.base import InternalController, annotation, controller_reference, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.owned import Owned, controller_of
@@ -311,7 +306,7 @@ def phase_of(pod: Object) -> str:
 
 def is_ready(pod: Object) -> bool:
     """Return whether a pod has the condition Ready."""
-    return condition_of(pod, "Ready").get("status") == "True"
+    return is_true(pod, "Ready")
 
 
 def seconds_of(text: str) -> float:

@@ -4,9 +4,10 @@ from collections import Counter
 from functools import partial
 from itertools import repeat
 
+from clientgo_apiserver.api.conditions import condition_of, other_conditions
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
-from clientgo_apiserver.cluster.base import condition_of, is_deleting, other_conditions
+from clientgo_apiserver.cluster.base import is_deleting
 from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import (
     BURST,

@@ -4,8 +4,9 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 from clientgo_apiserver.admission.defaulting import with_topology
+from clientgo_apiserver.api.conditions import condition_of
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.cluster.base import InternalController, condition_of, is_deleting
+from clientgo_apiserver.cluster.base import InternalController, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.owned import DEFAULT_SCHEDULER

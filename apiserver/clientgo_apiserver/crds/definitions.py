@@ -7,6 +7,7 @@ selectable fields) is at the spec, under other names.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from clientgo_apiserver.api.conditions import is_true
 from clientgo_apiserver.api.names import label_1035_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import (
@@ -99,9 +100,7 @@ def _schemas(definition: Object) -> Iterator[Object]:
 
 def _changed(definition: Object, old: Object) -> Causes:
     """Yield an error for each immutable field that changed."""
-    conditions = (old.get("status") or {}).get("conditions") or ()
-    established = any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
-    fields = [("scope",), ("names", "kind")] if established else []
+    fields = [("scope",), ("names", "kind")] if is_true(old, "Established") else []
     for path in (*fields, ("group",), ("names", "plural")):
         new_value, old_value = definition["spec"], old["spec"]
         for part in path:

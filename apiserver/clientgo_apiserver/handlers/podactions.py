@@ -7,6 +7,7 @@ import msgspec
 from clientgo_apiserver.admission import chain
 from clientgo_apiserver.admission.defaulting import with_topology
 from clientgo_apiserver.admission.namespaces import require_namespace
+from clientgo_apiserver.api.conditions import conditions_of, is_true
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, forbidden, joined, not_supported, required
 from clientgo_apiserver.gotypes.metadata import timestamp
@@ -93,12 +94,8 @@ async def _take_from_budget(state: State, write: Write, pod: Object, *, dry_run:
     budget = budgets[0]
     status = budget.get("status") or {}
     healthy, desired = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
-    ready = any(
-        condition.get("type") == "Ready" and condition.get("status") == "True"
-        for condition in dig(pod, "status", "conditions") or ()
-    )
     always = dig(budget, "spec", "unhealthyPodEvictionPolicy") == "AlwaysAllow"
-    if not ready and (always or healthy >= desired > 0):
+    if not is_true(pod, "Ready") and (always or healthy >= desired > 0):
         return  # an unready pod does not count as healthy, so that the budget loses nothing
     _check_budget(state, budget)
     if not dry_run:
@@ -218,7 +215,7 @@ def _unbindable(pod: Object) -> str:
 
 def with_condition(pod: Object, kind: str, status: str, now: str, **details: str) -> Object:
     """Return a copy of the pod with this condition, whose transition time stays while its status does."""
-    conditions = list((pod.get("status") or {}).get("conditions") or ())
+    conditions = conditions_of(pod)
     present = next((entry for entry in conditions if entry.get("type") == kind), None)
     since = present["lastTransitionTime"] if present and present.get("status") == status else now
     condition = {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": since, **details}

@@ -63,10 +63,10 @@ The states in which objects end, on a clock that tests step. Each line is a test
 [the data](../tests/cluster/lifecycledata), a file for each section.
 
 The expected states follow from the documented behavior of kube-controller-manager 1.36 and the order of decisions in
-its controllers; the last column names the rule. 199 of the 231 life cycles without volumes were also played in real
+its controllers; the last column names the rule. 199 of the 232 life cycles without volumes were also played in real
 time, with simulated kubelets as here, on kube-apiserver, kube-scheduler and kube-controller-manager 1.36.2, and ended
 in the same state there (2026-11-28). Seven more were played and cannot be compared: they depend on the moment of a
-step or need more than six minutes. 25 were not played in this form: most need hours, and three on rolling updates of
+step or need more than six minutes. 26 were not played in this form: most need hours, and three on rolling updates of
 StatefulSets were changed since. Those of volumes were compared case by case with that controller manager (2026-11-30);
 which of two waiting claims gets a volume is not determined there, and volumes are made by provisioners outside.
 

@@ -1,6 +1,7 @@
 """Strategies of certificate requests: the spec never changes, and conditions are set by the approver and the signer."""
 
 from clientgo.meta.apply.mergerules import FieldPath
+from clientgo_apiserver.api.conditions import conditions_of
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.registry.strategies.strategy import StatusStrategy, Strategy, with_field
 from clientgo_apiserver.registry.write import Write
@@ -33,7 +34,7 @@ class RequestStatusStrategy(StatusStrategy):
         """Return the request whose conditions have their times."""
         times = {
             (condition.get("type"), condition.get("status")): condition.get("lastTransitionTime")
-            for condition in _conditions(old)
+            for condition in conditions_of(old)
         }
         conditions = [
             {
@@ -43,7 +44,7 @@ class RequestStatusStrategy(StatusStrategy):
                 or times.get((condition.get("type"), condition.get("status")))
                 or context.now,
             }
-            for condition in _conditions(new)
+            for condition in conditions_of(new)
         ]
         return {**new, "status": {**new["status"], "conditions": conditions}} if conditions else new
 
@@ -57,9 +58,5 @@ class ApprovalStrategy(RequestStatusStrategy):
 
     def reset_fields(self, _: Write, new: Object, old: Object) -> Object:
         """Return the old request with the new metadata and conditions."""
-        status = {**(old.get("status") or {}), "conditions": _conditions(new)}
+        status = {**(old.get("status") or {}), "conditions": conditions_of(new)}
         return {**old, "metadata": new["metadata"], "status": status}
-
-
-def _conditions(request: Object) -> list[Object]:
-    return (request.get("status") or {}).get("conditions") or []

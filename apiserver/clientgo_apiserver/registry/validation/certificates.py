@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from clientgo_apiserver.api.conditions import conditions_of, is_true
 from clientgo_apiserver.api.names import qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import (
@@ -241,13 +242,9 @@ def _key_error(request: "CertificateSigningRequest") -> str:
     return ""
 
 
-def _conditions(obj: Object | None) -> list[Object]:
-    return ((obj or {}).get("status") or {}).get("conditions") or []
-
-
 def _final(obj: Object | None) -> str:
     """Return the type of the condition that ends a request; empty without one."""
-    types = (condition.get("type", "") for condition in _conditions(obj) if condition.get("status") == "True")
+    types = (condition.get("type", "") for condition in conditions_of(obj) if condition.get("status") == "True")
     return next((kind for kind in types if kind in _FINAL), "")
 
 
@@ -255,7 +252,7 @@ def _final(obj: Object | None) -> str:
 def certificate_conditions(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that at most one of the conditions that end a request is set, and to True."""
     is_first = True
-    for index, condition in enumerate(_conditions(value)):
+    for index, condition in enumerate(conditions_of(value)):
         field, kind, status = f"status.conditions[{index}]", condition.get("type", ""), condition.get("status", "")
         if kind not in _FINAL:
             yield not_supported(f"{field}.type", kind, _FINAL)
@@ -391,13 +388,13 @@ def request_signer(value: str | None, scope: FieldScope) -> Iterator[Cause]:
 @rule(update=True)
 def request_status(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the conditions and the certificate of a certificate request; what was wrong before may stay so."""
-    yield from within("status.conditions", list(_request_conditions(_conditions(new), _conditions(old))))
+    yield from within("status.conditions", list(_request_conditions(conditions_of(new), conditions_of(old))))
     content, before = ((obj.get("status") or {}).get("certificate") or "" for obj in (new, old))
     if content not in ("", before) and (reason := _certificate_error(base64.b64decode(content))):
         yield invalid_value("status.certificate", "<certificate data>", reason)
-    types = {each.get("type") for each in _conditions(new)}
+    types = {each.get("type") for each in conditions_of(new)}
     for kind in _REQUEST_FINAL:
-        if kind not in types and any(each.get("type") == kind for each in _conditions(old)):
+        if kind not in types and any(each.get("type") == kind for each in conditions_of(old)):
             yield forbidden_field("status.conditions", f'updates may not remove a condition of type "{kind}"')
     if before and content != before:
         yield forbidden_field("status.certificate", "updates may not modify existing certificate content")
@@ -446,19 +443,15 @@ def migration_status(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]
         yield invalid_value("status.resourceVersion", version, f"resource version is not well formed: {version}")
     if before and version != before:
         yield invalid_value("status.resourceVersion", version, "field is immutable")
-    succeeded, failed = (_is_true(new, kind) for kind in ("Succeeded", "Failed"))
-    conditions = _conditions(new)
+    succeeded, failed = (is_true(new, kind) for kind in ("Succeeded", "Failed"))
+    conditions = conditions_of(new)
     if succeeded and failed:
         reason = "Both success and failed conditions cannot be true at the same time"
         yield invalid_value("status.conditions", conditions, reason)
     for kind, word, holds in (("Succeeded", "Success", succeeded), ("Failed", "Failed", failed)):
-        if _is_true(old, kind) and not holds:
+        if is_true(old, kind) and not holds:
             reason = f"{word} condition cannot be set to false once it is true"
             yield invalid_value("status.conditions", conditions, reason)
-
-
-def _is_true(obj: Object, kind: str) -> bool:
-    return any(each.get("type") == kind and each.get("status") == "True" for each in _conditions(obj))
 
 
 @rule()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from clientgo_apiserver.api.conditions import is_true
 from clientgo_apiserver.api.names import label_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import (
@@ -236,10 +237,7 @@ def _template_errors(template: Object, old: Object) -> Iterator[Cause]:
     if not current().enabled("MutableSchedulingDirectivesForSuspendedJobs"):
         # Once a job has started, its template is fixed.
         status = {**status, "conditions": ()}
-    suspended = any(
-        condition.get("type") == "Suspended" and condition.get("status") == "True"
-        for condition in status.get("conditions") or ()
-    )
+    suspended = is_true({"status": status}, "Suspended")
     if not old["spec"].get("suspend") or (status.get("startTime") and not suspended) or status.get("active"):
         if template != before:
             yield invalid_value("spec.template", go_struct("PodTemplateSpec", template), IMMUTABLE)
