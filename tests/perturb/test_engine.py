@@ -151,9 +151,21 @@ def test_kinds_of_a_program_are_those_that_its_steps_create() -> None:
     assert len(results) > 2
 
 
+class Idle(Reconciler[Greeting], name="idle"):
+    """Does nothing."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        pass
+
+
+def test_scenario_in_which_the_operator_writes_nothing_fails() -> None:
+    [result] = perturb(Idle, [create(greeting())])
+    assert "the operator writes nothing in this scenario, so that no plan can show a bug" in result.verdict
+
+
 def test_missing_definition_is_named() -> None:
     [result] = perturb(start_correct, [create(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))])
-    assert result.verdict.endswith("the server does not serve greetings.greetings.example.com: add the CRD")
+    assert result.verdict.endswith("the server does not serve greetings.greetings.example.com: add the CRD to crds")
 
 
 class EachMinute(Reconciler[Greeting], owns=[ConfigMap], name="each-minute"):
@@ -187,7 +199,9 @@ def test_schedule_longer_than_a_step_runs_while_time_passes() -> None:
 class Polls(Reconciler[Greeting], name="polls"):
     """Looks again every two seconds."""
 
-    def reconcile(self, _: Greeting) -> Result:
+    def reconcile(self, greeting: Greeting) -> Result:
+        if not greeting.status.text:
+            self.client.update_status(replace(greeting, status=GreetingStatus(text="seen")))
         return Result(requeue_after=2.0)
 
 

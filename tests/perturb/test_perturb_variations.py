@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret
 from clientgo.kubernetes.types.rbac_v1 import PolicyRule, Role
 from clientgo.manager import ControllerBuilder, Reconciler
-from clientgo.meta import ObjectMeta, ObjectName, meta_for, object_name, replace
+from clientgo.meta import ObjectMeta, ObjectName, meta_for, new_controller_ref, object_name, replace
 from clientgo.perturb import PlanSelection, ScenarioRun, create, perturb, run_scenario
+from clientgo.perturb import steps as perturbsteps
 from clientgo.perturb.compare import Masks, normalized
 from clientgo.perturb.differences import state_differences
 from clientgo.perturb.engine import Engine
@@ -23,6 +24,7 @@ from clientgo.perturb.state import ClusterState, ObjectChange, ObjectRef
 from clientgo.perturb.values import refusable
 from tests.perturb.bench.cases import CASES
 from tests.perturb.bench.inputs import COLOUR, ColourGrant
+from tests.perturb.bench.kinds import Bucket
 from tests.perturb.bench.lifecycles import PAUSED
 from tests.perturb.greetings import Greeting, GreetingSpec, greeting
 
@@ -180,6 +182,71 @@ def test_namespace_that_is_created_again_has_the_user_s_objects() -> None:
     team = Namespace(metadata=ObjectMeta(name="team"))
     settings = ConfigMap(metadata=ObjectMeta(name="settings", namespace="team"), data={"text": "hello"})
     perturb(Inherits, [create(team, settings, greeting())], plans=["dependency:namespaces:team:deleted"]).check()
+
+
+class StealsIn(Reconciler[Greeting], name="steals-in"):
+    """Keeps a ConfigMap in the namespace that a greeting names, and takes over one that another controller owns."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        desired = ConfigMap(metadata=replace(meta_for(greeting), namespace=greeting.spec.text), data={"text": "a"})
+        existing = self.client.find(ConfigMap, object_name(desired))
+        owners = (new_controller_ref(greeting),)
+        if existing is None:
+            self.client.create(replace(desired, metadata=replace(desired.metadata, owner_references=owners)))
+        elif existing.metadata.owner_references != owners:
+            self.client.update(replace(existing, metadata=replace(existing.metadata, owner_references=owners)))
+
+
+def test_object_of_another_controller_is_created_once_its_namespace_exists() -> None:
+    steps = [create(Namespace(metadata=ObjectMeta(name="team"))), create(greeting("team"))]
+    [result] = perturb(StealsIn, steps, only=["foreign"]).failed
+    assert result.verdict.startswith("foreign:configmaps:team/a: foreign: configmaps team/a is taken over")
+    # The namespace and the child come in one step: there is no moment between them.
+    together = [create(Namespace(metadata=ObjectMeta(name="team")), greeting("team"))]
+    assert [str(each.plan) for each in perturb(StealsIn, together, only=["foreign"])] == ["reference"]
+
+
+class Tenant(Reconciler[Greeting], name="tenant"):
+    """Creates a namespace, which it never deletes."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        self.client.apply(Namespace(metadata=ObjectMeta(name=f"app-{greeting.metadata.name}")), force=True)
+
+
+def test_namespaces_that_only_the_user_deletes_may_stay() -> None:
+    team = Namespace(metadata=ObjectMeta(name="team"))
+    perturb(Tenant, [create(team), create(greeting())], only=["delete-all"]).check()
+
+
+def test_step_that_needs_what_a_hidden_event_brings_about_is_taken_once_it_is_seen() -> None:
+    inside = ConfigMap(metadata=ObjectMeta(name="c", namespace="app-a"))
+    steps = [create(greeting()), create(greeting(name="b")), create(inside)]
+    plan = "unobserved:greetings.greetings.example.com:default/a:1"
+    [_, result] = perturb(Tenant, steps, plans=["reference", plan])
+    assert result.verdict == f"{plan}: ok"
+
+
+class WithSettings(Reconciler[Bucket], owns=[Secret]):
+    """Keeps a Secret with the user's settings, and reports each generation as ready."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        builder.watches(ConfigMap, lambda _: [object_name(each) for each in self.client.list(Bucket)])
+
+    def reconcile(self, bucket: Bucket) -> None:
+        settings = self.client.find(ConfigMap, ObjectName("default", "settings"))
+        data = {"plan": bucket.spec.plan, **(settings.data if settings else {})}
+        self.client.apply(Secret(metadata=meta_for(bucket), string_data=data), owner=bucket, force=True)
+        now = "2026-01-01T00:00:00Z"
+        ready = {"type": "Ready", "status": "True", "reason": "Written", "message": "", "lastTransitionTime": now}
+        status = {"observedGeneration": bucket.metadata.generation, "conditions": [ready]}
+        self.client.patch_status(bucket, {"status": status})
+
+
+def test_status_is_not_judged_by_what_the_operator_cannot_see() -> None:
+    bucket = Bucket(ObjectMeta(name="a", namespace="default"))
+    settings = ConfigMap(metadata=ObjectMeta(name="settings", namespace="default"), data={"colour": "red"})
+    actions = [create(bucket), create(settings), perturbsteps.change(bucket, {"spec": {"plan": "large"}})]
+    perturb(WithSettings, actions, plans=["reference", "late:configmaps:2:step"]).check()
 
 
 class LabelsAsVerbs(Reconciler[Greeting], owns=[Role], name="labelsasverbs"):

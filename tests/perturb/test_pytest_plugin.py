@@ -52,6 +52,12 @@ def test_failure_among_all_plans_is_repeated_among_them(project: pytest.Pytester
     )
 
 
+def test_plan_that_shows_nothing_is_skipped_with_its_reason(project: pytest.Pytester) -> None:
+    project.makepyfile(TEST)
+    result = project.runpytest_subprocess("-q", "-rs", "--perturb=all", "-k", "test_correct and refused")
+    result.stdout.fnmatch_lines(["SKIPPED*not applicable: the server refuses nothing that the operator writes"])
+
+
 def test_other_arguments_are_rejected(project: pytest.Pytester) -> None:
     project.makepyfile("def test_more(perturb, tmp_path): ...")
     result = project.runpytest_subprocess("-q")

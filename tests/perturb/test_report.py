@@ -67,6 +67,18 @@ def test_junit_has_a_case_for_each_plan(failures: PerturbResults) -> None:
     assert failed["crash-before:2"] == "final-state"
 
 
+def test_plans_that_show_nothing_are_counted_with_their_reason() -> None:
+    plan = "crossed:greetings.greetings.example.com:default/a:text#1:error-500:9"
+    results = perturb(Correct, STEPS, plans=["reference", plan])
+    reason = "the operator makes fewer writes after the change"
+    assert progress(results.results[1], 2, 2, 0.0) == f"[2/2] n/a  {plan}: not applicable: {reason}"
+    text = summary(results)
+    assert f"so that they show nothing about the operator:\n  1 plan of crossed: {reason}\n" in text
+    assert "2 plans passed, 1 of them not applicable in " in text
+    suite = ET.fromstring(junit(results))
+    assert (suite.get("skipped"), [each.get("message") for each in suite.iter("skipped")]) == ("1", [reason])
+
+
 def test_page_is_one_file_with_a_picture_of_each_cause(failures: PerturbResults) -> None:
     html = page(failures, "clientgo perturb scenario.py")
     assert html.count("<svg") == 2

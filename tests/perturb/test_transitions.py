@@ -32,12 +32,14 @@ def changed(schema: dict[str, Any], value: Any) -> list[Any]:
           ["p", "q-b"]]),
         ({"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}, ["p"],
          [ABSENT, [], ["p", "pb"], ["pb", "p"], ["p-b"]]),
+        ({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1}, ["p"], [ABSENT, ["p-b"]]),
         ({"type": "array", "items": {"type": "string"}}, None, [["ab", "a"]]),
         ({"type": "object", "additionalProperties": {"type": "string"}}, {"k": "v"},
          [ABSENT, {}, {"k": "v-b"}, {"k": "v", "added": "a"}]),
         ({"type": "object", "additionalProperties": {"type": "string"}}, None, [{"added": "a"}]),
     ],
-    ids=["enum", "bounds", "boolean", "default", "absent", "list", "set", "absent list", "map", "absent map"],
+    ids=["enum", "bounds", "boolean", "default", "absent", "list", "set", "list of one",
+         "absent list", "map", "absent map"],
 )  # fmt: skip
 def test_fields_change_to_other_valid_values(schema: dict[str, Any], value: Any, expected: list[Any]) -> None:
     assert changed(schema, value) == expected

@@ -177,7 +177,8 @@ def rule(text: str, **more: Any) -> Meta:
             id="path of a field",
         ),
         pytest.param(Annotated[Plain, Meta(default={"name": "x", "size": 1})], "Spec.field",
-                     'default: Invalid value: {"name":"x","size":1}: must not have unknown fields', id="default"),
+                     'default: Invalid value: {"name":"x","size":1}: must not have unknown fields: '
+                     'give the field a default that its schema admits, or none', id="default"),
         pytest.param(Annotated[int, Meta(multiple_of=0)], "Spec.field",
                      "invalid multiple_of 0: expected a number above 0",
                      id="no cause of a server: multiple of nothing"),

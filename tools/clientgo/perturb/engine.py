@@ -14,7 +14,7 @@ from clientgo.perturb.kinds.confirmation import Confirmation
 from clientgo.perturb.kinds.faults import AtEach
 from clientgo.perturb.kinds.hints import metadata_keys
 from clientgo.perturb.kinds.outside import learn_outside
-from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal
+from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal, not_applicable
 from clientgo.perturb.oracles import Judged, judge
 from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, VARIATIONS, Plan, derive, perturbation_of
 from clientgo.perturb.programs.cluster import check_resources, cluster_at_start, world_time
@@ -30,6 +30,11 @@ from clientgo_apiserver.inmemory import InMemoryServer
 
 _BLINDING = frozenset(("stale", "unobserved", "late", "down"))
 _DELAYING = _BLINDING | {"leader-paused", "leader-running", TRANSITION}
+
+_NO_WRITES = (
+    "the operator writes nothing in this scenario, so that no plan can show a bug: "
+    "create what it reconciles, or name what it changes outside of the cluster (outside)"
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,13 @@ class PlanResult:
     @property
     def verdict(self) -> str:
         """One line: the plan, and what was wrong first."""
-        return f"{self.plan}: {self.findings[0] if self.findings else 'ok'}"
+        passed = f"not applicable: {self.run.not_applicable}" if self.run.not_applicable else "ok"
+        return f"{self.plan}: {self.findings[0] if self.findings else passed}"
+
+    @property
+    def is_applicable(self) -> bool:
+        """False if the plan shows nothing about the operator, because its steps are not accepted."""
+        return bool(self.findings) or not self.run.not_applicable
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,11 @@ class PerturbResults:
     def failed(self) -> list[PlanResult]:
         """PerturbResults with findings."""
         return [result for result in self.results if not result.passed]
+
+    @property
+    def not_applicable(self) -> list[PlanResult]:
+        """Results that show nothing about the operator."""
+        return [result for result in self.results if not result.is_applicable]
 
     def check(self) -> None:
         """Raise AssertionError with the findings, if there are any."""
@@ -104,9 +120,11 @@ class Engine:
     def reference(self) -> ScenarioRun:
         """The learning run; the first use runs the scenario twice, and masks what differs."""
         if self._reference is None:
-            self._reference = self.run()
-            if not self._reference.noise and not self._reference.failure:
-                self._learn(self._reference)
+            self._reference = run = self.run()
+            if not (run.writes or self.scenario.outside or run.failure or run.exit or run.bugs):
+                run.failure = _NO_WRITES
+            if not run.noise and not run.failure:
+                self._learn(run)
         return self._reference
 
     def _learn(self, first: ScenarioRun) -> None:
@@ -166,6 +184,8 @@ class Engine:
             run = reference if plan == REFERENCE else self.run(perturbation_of(plan), awaited=self._awaited(plan))
         is_prompt = plan.kind not in _DELAYING and self._waiting is None
         is_blind = plan.kind in _BLINDING
+        if is_blind and run.failure:  # a step needs what the operator has not done, because it cannot see
+            not_applicable(run)
         judged = Judged(run, reference, self.masks, scenario.allow, is_blind, is_prompt, frozenset(scenario.lasting))
         off = {*scenario.off, *(variation.off if variation is not None else ())}
         violations = [*(each for each in violations if each.oracle not in scenario.off), *judge(judged, off)]
@@ -232,7 +252,7 @@ class Engine:
                 self._end(world, run, variant)
         if world.not_served and not world.writes and not run.failure:
             missing = ", ".join(world.not_served)
-            run.failure = f"the operator writes nothing, and the server does not serve {missing}: add the CRD"
+            run.failure = f"the operator writes nothing, and the server does not serve {missing}: add the CRD to crds"
         return run
 
     def _open(self, run: ScenarioRun, perturbation: Perturbation | None, variant: int) -> World:
@@ -290,7 +310,10 @@ class Engine:
             world.step = number
             if self._waiting is not None and number == len(steps) - 1:
                 world.settle = self._waiting.last_settle
+            was_blind = perturbation.blind
             perturbation.before_step(world, number)
+            if was_blind and not perturbation.blind:
+                world.drive()  # the step may need what the operator does once it sees
             world.note("step", f"step {number + 1}: {step.name}")
             if not self._act(world, user, run, step):
                 return

@@ -292,7 +292,8 @@ def _truthful(judged: Judged) -> Iterator[Violation]:
         owner = objects.get(change.ref)
         if owner and change.actor == "operator" and change.step >= 0 and _claims(change, strict=judged.is_blind):
             reached = _soon_after(islice(run.changes, number + 1, None), change, objects)
-            if change.step not in run.blind and (missing := _unreached(owner, objects, reached)):
+            is_seen = not change.is_blind and change.step not in run.blind
+            if is_seen and (missing := _unreached(owner, objects, reached)):
                 text = f"{change.ref} claims to be ready at revision {change.revision}, before {missing}"
                 yield Violation("status", text)
                 return

@@ -76,6 +76,8 @@ def perturb_fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
             results = PerturbResults(engine.scenario, (result,), engine.masks, result.seconds)
             every = " --perturb=all" if request.config.getoption("--perturb") == "all" else ""
             pytest.fail(summary(results, command=f"pytest {shlex.quote(node.nodeid)}{every}"), pytrace=False)
+        if not result.is_applicable:
+            pytest.skip(result.verdict)
 
     return run
 

@@ -81,6 +81,8 @@ class ScenarioRun:
     examples: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     failure: str = ""
     """Why the scenario itself could not be run; empty usually."""
+    not_applicable: str = ""
+    """Why the run shows nothing about the operator; empty usually."""
 
 
 def not_quiet(step: int, writes: Sequence[OperatorWrite]) -> str:

@@ -26,7 +26,13 @@ _CONTEXT = 12
 def progress(result: PlanResult, done: int, total: int, seconds_left: float) -> str:
     """Return the line about a plan that has run."""
     remaining = f", {seconds_left:.0f} s left" if done < total else ""
-    return f"[{done}/{total}{remaining}] {'ok  ' if result.passed else 'FAIL'} {result.verdict.removesuffix(': ok')}"
+    return f"[{done}/{total}{remaining}] {_mark(result)} {result.verdict.removesuffix(': ok')}"
+
+
+def _mark(result: PlanResult) -> str:
+    if not result.is_applicable:
+        return "n/a "
+    return "ok  " if result.passed else "FAIL"
 
 
 def groups(results: Sequence[PlanResult]) -> list[list[PlanResult]]:
@@ -54,15 +60,26 @@ def summary(results: PerturbResults, *, command: str = "", timelines: bool = Tru
     lines: list[str] = []
     for number, group in enumerate(groups(results.results), 1):
         lines += ["", f"Cause {number}: {counted(len(group))}", *_cause(results, group, command, timelines=timelines)]
+    lines += _not_applicable(results)
     if results.masks.lines():
         lines += ["", "Not compared, because it differs between two equal runs:"]
         lines += [f"  {line}" for line in results.masks.lines()]
     failed, seconds = len(results.failed), results.seconds / max(len(results), 1)
-    total = counted(len(results))
+    total, empty = counted(len(results)), len(results.not_applicable)
     verdict = f"{failed} of {total} failed" if failed else f"{total} passed"
+    verdict += f", {empty} of them not applicable" if empty else ""
     left_out = f", {counted(results.left_out)} not run" if results.left_out else ""
     lines += ["", f"{verdict} in {results.seconds:.1f} s ({seconds:.2f} s each){left_out}"]
     return "\n".join(lines).lstrip("\n")
+
+
+def _not_applicable(results: PerturbResults) -> list[str]:
+    """Return the plans that show nothing, by kind and reason."""
+    reasons: dict[tuple[str, str], list[PlanResult]] = {}
+    for result in results.not_applicable:
+        reasons.setdefault((result.plan.kind, result.run.not_applicable), []).append(result)
+    lines = [f"  {counted(len(plans))} of {kind}: {reason}" for (kind, reason), plans in reasons.items()]
+    return ["", "Not applicable, so that they show nothing about the operator:", *lines] if lines else []
 
 
 def _cause(results: PerturbResults, group: list[PlanResult], command: str, *, timelines: bool) -> list[str]:
@@ -133,11 +150,14 @@ def junit(results: PerturbResults) -> str:
     cases = []
     for result in results:
         failure = "".join(map(_junit_failure, result.findings))
+        if not result.is_applicable:
+            failure = f"<skipped message={_attribute(result.run.not_applicable)}/>"
         case = f'<testcase classname={name} name={_attribute(str(result.plan))} time="{result.seconds:.3f}">'
         cases.append(f"  {case}{failure}</testcase>")
-    head = f'tests="{len(results)}" failures="{len(results.failed)}" time="{results.seconds:.3f}"'
-    body = "\n".join(cases)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuite name={name} {head}>\n{body}\n</testsuite>\n'
+    numbers = {"tests": len(results), "failures": len(results.failed), "skipped": len(results.not_applicable)}
+    head = " ".join(f'{name}="{number}"' for name, number in numbers.items())
+    suite = f'<testsuite name={name} {head} time="{results.seconds:.3f}">'
+    return "\n".join(('<?xml version="1.0" encoding="UTF-8"?>', suite, *cases, "</testsuite>", ""))
 
 
 def _junit_failure(finding: Violation) -> str:

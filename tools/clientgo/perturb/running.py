@@ -95,7 +95,8 @@ def perturb(
     """Perturb an operator in every way that is derived from a scenario, and return a result for each plan.
 
     `plans` are the names of single plans to repeat, such as `crash-stored:3`; `only` are the kinds of plans to derive
-    (see `clientgo.perturb.plans.PLANS`), at most `limit` of each kind. The other options are those of `Scenario`.
+    (see `clientgo.perturb.plans.PLANS`), at most `limit` of each kind. The other options are those of `Scenario`,
+    such as `ignore`, `allow`, `lasting` and `off` for what is no bug.
 
     Raises:
         ConfigError: a kind has no CRD, or an option is invalid.

@@ -33,6 +33,8 @@ class ObjectChange(NamedTuple):
     actor: str
     step: int
     at: float = 0.0
+    is_blind: bool = False
+    """True if the operator cannot see the current state then."""
 
     def apply(self, objects: dict[ObjectRef, Object]) -> None:
         """Carry the change out in a dict of objects."""

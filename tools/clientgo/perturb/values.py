@@ -190,28 +190,29 @@ def _object_changes(schema: Schema, value: dict[str, Any], path: ValuePath) -> I
 
 
 def _list_changes(schema: Schema, value: list[Any], path: ValuePath) -> Iterator[tuple[ValuePath, Any]]:
+    lengths = range(schema.get("minItems", 0), schema.get("maxItems", len(value) + 1) + 1)
+    yield from ((path, changed) for changed in _lists(schema, value) if len(changed) in lengths)
     items = schema.get("items") or {}
-    if value:
-        yield path, value[:-1]
-        other = _other_item(items, value[-1], schema.get("x-kubernetes-list-map-keys") or ())
-        yield path, [*value, other]
-        yield path, [other, *value]
-        yield from ((path, twice) for twice in _twice(schema, value))
-    else:
-        yield path, [sample(items)]
-    if len(value) > 1:
-        yield path, value[::-1]
-        yield path, value[1:]
     for index, item in enumerate(value[:2]):
         for inner, changed in _changes(items, item, (), required=True):
             yield path, [*value[:index], _replaced(copy.deepcopy(item), inner, changed), *value[index + 1 :]]
 
 
-def _twice(schema: Schema, value: list[Any]) -> Iterator[list[Any]]:
-    """Yield the list with an item twice, if its schema admits that."""
-    is_list = schema.get("x-kubernetes-list-type", "atomic") == "atomic" and not schema.get("uniqueItems")
-    if is_list and len(value) < schema.get("maxItems", len(value) + 1) and not isinstance(value[0], dict):
-        yield [*value, value[0]]
+def _lists(schema: Schema, value: list[Any]) -> Iterator[list[Any]]:
+    items = schema.get("items") or {}
+    if value:
+        yield value[:-1]
+        other = _other_item(items, value[-1], schema.get("x-kubernetes-list-map-keys") or ())
+        yield [*value, other]
+        yield [other, *value]
+        may_repeat = schema.get("x-kubernetes-list-type", "atomic") == "atomic" and not schema.get("uniqueItems")
+        if may_repeat and not isinstance(value[0], dict):
+            yield [*value, value[0]]
+    else:
+        yield [sample(items)]
+    if len(value) > 1:
+        yield value[::-1]
+        yield value[1:]
 
 
 def _other_item(schema: Schema, item: Any, keys: Sequence[str]) -> Any:

@@ -434,8 +434,8 @@ class World:
         ref = ObjectRef(resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
         if resource in EVENTS or ref in self._elections:
             return
-        old, now = served.old, self.time.now()
-        change = ObjectChange(served.revision, served.kind, ref, old, served.new, self._actor, self.step, now)
+        old, now, is_blind = served.old, self.time.now(), self.perturbation.blind
+        change = ObjectChange(served.revision, served.kind, ref, old, served.new, self._actor, self.step, now, is_blind)
         if not self._deletes_many:
             self._actor = "server"  # what a request causes further is the server's
         if served.new is None or served.kind == "DELETED":

@@ -79,6 +79,8 @@ def explained(field: str, message: str, schema: Schema) -> str:
     text = f"{_named(option)}: {_in_own_terms(message)}".removeprefix(": ")
     if _COST in message or _ADVICE in message:
         return f"{text}: {_limits_hint(schema, path_of(at[2]) if at else ())}"
+    if option.startswith("default"):
+        return f"{text}: give the field a default that its schema admits, or none"
     hint = next((hint for part, hint in _HINTS.items() if part in f"{field}: {message}"), "")
     return f"{text}: {hint}" if hint else text
 

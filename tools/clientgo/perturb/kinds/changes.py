@@ -88,7 +88,7 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     step = merge(content, patch, f"change {change.text}")
     run = rehearsal.run([*rehearsal.steps, step])
     if ended_early(run) or run.bugs or refused(run, len(run.states) - 1):
-        return not_applicable(run)  # the operator does not understand the value
+        return not_applicable(run, "the operator does not understand the value")
 
     has_changes = _has_metadata_changes(rehearsal.reference, user_object)
     if has_changes and is_timed(rehearsal.reference):
@@ -240,7 +240,7 @@ def judge_refused(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     back = set_spec(content, content["spec"], "change it back")
     run = rehearsal.run([*prefix, forth, back])
     if ended_early(run) or run.bugs or not (writes := refused(run, len(prefix))):
-        return not_applicable(run)
+        return not_applicable(run, "the server refuses nothing that the operator writes")
     violations = [] if not _claims(run, target, alternative, rehearsal) else [
         Violation("status", f"after {alternative.text} the server rejects {writes[0]}, and {target.ref} has the status "
                   "that it has after a valid value")

@@ -34,7 +34,7 @@ def judge_crossing(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     usual = rehearsal.remembered(":".join(change), lambda: rehearsal.run(steps))
     writes = [write.number for write in usual.writes if write.step == len(steps) - 1]
     if ended_early(usual) or len(writes) < int(number):
-        return not_applicable(usual)
+        return not_applicable(usual, "the operator makes fewer writes after the change")
 
     def play(*more: ScenarioStep) -> ScenarioRun:
         return rehearsal.run([*steps, *more], AS_WRITTEN, AtWrite(fault, str(writes[int(number) - 1])))

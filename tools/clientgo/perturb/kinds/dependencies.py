@@ -136,7 +136,7 @@ def _changed(user_object: UserObject, key: str, rehearsal: Rehearsal) -> Verdict
     step = merge(content, {"data": {key: data[key]}}, f"change {ref} data.{key}")
     run = rehearsal.run([*rehearsal.steps, step])
     if ended_early(run) or run.bugs or refused(run, len(run.states) - 1):
-        return not_applicable(run)
+        return not_applicable(run, "the operator does not understand the value")
 
     def fresh(*more: ScenarioStep) -> ScenarioRun:
         return rehearsal.run([*rehearsal.steps, *more], UserInputs({ref: {"data": data}}))
@@ -171,15 +171,27 @@ def _other(ref: ObjectRef, value: str) -> str:
 
 def derive_foreign(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
     """Yield the arguments of the plans: resource and name of a child that has an owner."""
-    for ref in list(dict.fromkeys(_children(run)))[:MAX_FOREIGN]:
+    for ref in list(_children(run))[:MAX_FOREIGN]:
         yield ref.resource, short_name(ref)
 
 
-def _children(run: ScenarioRun) -> Iterator[ObjectRef]:
+def _children(run: ScenarioRun) -> dict[ObjectRef, tuple[Object, int]]:
+    """Return the children that another controller could have created, and the number of steps before it does.
+
+    Their namespace exists before the step in which the operator creates them.
+    """
+    namespaces: dict[str, int] = {}
+    children: dict[ObjectRef, tuple[Object, int]] = {}
     for change in run.changes:
-        is_child = change.kind == "ADDED" and change.actor == "operator" and owner_uids(change.new or {})
-        if is_child and change.ref.namespace and not (change.new or {})["metadata"].get("generateName"):
-            yield change.ref
+        if change.kind != "ADDED" or change.new is None:
+            continue
+        if change.ref.resource == "namespaces":
+            namespaces[change.ref.name] = change.step + 1
+        step = namespaces.get(change.ref.namespace, 0)
+        is_child = change.actor == "operator" and owner_uids(change.new) and change.ref.namespace
+        if is_child and step <= change.step and not change.new["metadata"].get("generateName"):
+            children.setdefault(change.ref, (change.new, step))
+    return children
 
 
 def judge_foreign(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
@@ -188,17 +200,17 @@ def judge_foreign(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     Raises:
         ValueError: there is no such child.
     """
-    reference = rehearsal.reference
-    ref = next((each for each in _children(reference) if (each.resource, short_name(each)) == arguments), None)
-    child = next((change.new for change in reference.changes if change.ref == ref and change.kind == "ADDED"), None)
-    if ref is None or child is None:
+    children = _children(rehearsal.reference)
+    ref = next((each for each in children if (each.resource, short_name(each)) == arguments), None)
+    if ref is None:
         raise ValueError(f"child {':'.join(arguments)} not found: the scenario has changed")
+    child, step = children[ref]
     create = ScenarioStep(f"create {ref} of another controller", lambda user: _create_foreign(user, child))
-    run = rehearsal.run([create, *rehearsal.steps])
-    if not run.states:
+    run = rehearsal.run([*rehearsal.steps[:step], create, *rehearsal.steps[step:]])
+    if len(run.states) <= step:
         return not_applicable(run)
     run.failure = ""
-    owner = run.states[0][ObjectRef("configmaps", ref.namespace, _OTHER_OWNER)]["metadata"]["uid"]
+    owner = run.states[step][ObjectRef("configmaps", ref.namespace, _OTHER_OWNER)]["metadata"]["uid"]
     for change in run.changes:
         is_foreign = change.ref == ref and change.old is not None and owner in owner_uids(change.old)
         is_changed = change.actor == "operator" and change.kind == "MODIFIED"

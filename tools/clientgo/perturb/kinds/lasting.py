@@ -40,7 +40,7 @@ def leftovers(run: ScenarioRun, lasting: Iterable[str] = ()) -> set[ObjectRef]:
     final = run.states[-1]
     added = [change for change in run.changes if change.actor == "operator" and change.kind == "ADDED"]
     by_operator = {change.ref for change in added} - {change.ref for change in added if change.step < 0}  # at its start
-    removed = {change.ref.resource for change in run.changes if change.kind == "DELETED"}
+    removed = {ref.resource for ref in _removed_without_user(run)}
     stays = {*lasting, *(LASTING - removed)}
     uids = {obj["metadata"]["uid"] for obj in final.values()}
     return {
@@ -50,6 +50,15 @@ def leftovers(run: ScenarioRun, lasting: Iterable[str] = ()) -> set[ObjectRef]:
         and not uids.intersection(owner_uids(final[ref]))
         and not asks_to_retain(run, final[ref])
     } - released(run)
+
+
+def _removed_without_user(run: ScenarioRun) -> Iterator[ObjectRef]:
+    """Yield the objects whose deletion the user has requested neither for themselves nor for their namespace."""
+    requested = {change.ref for change in run.changes if change.actor == "user" and _ends(change)}
+    for change in run.changes:
+        namespace = ObjectRef("namespaces", "", change.ref.namespace)
+        if change.kind == "DELETED" and not {change.ref, namespace} & requested:
+            yield change.ref
 
 
 def _ends(change: ObjectChange) -> bool:

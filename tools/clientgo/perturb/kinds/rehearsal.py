@@ -306,8 +306,9 @@ def ended_early(run: ScenarioRun) -> bool:
     return bool(run.failure or run.noise or run.exit) or len(run.states) < len(run.steps)
 
 
-def not_applicable(run: ScenarioRun) -> Verdict:
-    """Return the verdict on a run whose steps the server or the scenario rejects."""
+def not_applicable(run: ScenarioRun, reason: str = "") -> Verdict:
+    """Return the verdict on a run that shows nothing: a step has failed, or for another reason."""
+    run.not_applicable = run.failure or reason
     run.failure = ""
     return run, []
 

@@ -139,7 +139,7 @@ def _beside(ref: ObjectRef, obj: Object, rehearsal: Rehearsal) -> Verdict:
     run = rehearsal.run([*rehearsal.steps, step, customs])
     before, after = (state.get(ref) for state in run.states[-2:])
     if ended_early(run) or added not in items(before) or (after is None and added != _OTHER_FINALIZER):
-        return not_applicable(run)
+        return not_applicable(run, "the object is gone, or does not keep what is added")
     if added in items(after):
         return run, []
     text = f"with its own item the operator removes {added!r} from {path[-1]} of {ref}, which another writer has added"
@@ -155,7 +155,7 @@ def _before(ref: ObjectRef, _: Object, rehearsal: Rehearsal) -> Verdict:
     run = rehearsal.run(rehearsal.steps, UserInputs({ref: changed}))
     changes = [change for change in run.changes if change.ref == ref]
     if ended_early(run) or run.bugs or ref not in run.states[-1] or added not in value_at(changes[0].new, path):
-        return not_applicable(run)
+        return not_applicable(run, "the object is gone, or does not keep what is added")
     for change in changes[1:]:
         if change.actor == "operator" and added not in (value_at(change.new, path) or ()):
             text = f"the operator removes {added!r} from {path[-1]} of {ref}, which was there before its own item"
@@ -186,8 +186,10 @@ def _deleted(ref: ObjectRef, child: Object, rehearsal: Rehearsal) -> Verdict:
     """Delete a child: its owner must not be ready for ever without it, nor create it again only after a restart."""
     step = ScenarioStep(f"delete {ref}", lambda user: user.delete(child))
     run = rehearsal.run([*rehearsal.steps, step])
-    if ended_early(run) or ref in run.states[-1]:
+    if ended_early(run):
         return not_applicable(run)
+    if ref in run.states[-1]:
+        return run, []
     later = rehearsal.run([*rehearsal.steps, step, rehearsal.patience()])
     if ended_early(later) or ref in later.states[-1]:
         return run, []
