@@ -170,7 +170,15 @@ class ControllerBuilder:
         first: Iterable[Source] = ()
         if self._kind is not None:
             first = (KindSource(self._manager.cache, self._kind, itself, self._own_predicates),)
-        return (*first, *(source() for source in self._sources))
+        sources: list[Source] = []
+        for source in (*first, *(create() for create in self._sources)):
+            for at, each in enumerate(sources):
+                if isinstance(each, KindSource) and (both := each.joined(source)) is not None:
+                    sources[at] = both
+                    break
+            else:
+                sources.append(source)
+        return tuple(sources)
 
     def _with(self, cls: type[Any], source: Callable[[], Source]) -> "ControllerBuilder":
         _check_kind(cls)

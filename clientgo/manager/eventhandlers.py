@@ -91,7 +91,7 @@ def _leads(reference: OwnerReference, kind: GroupVersionKind, *, any_owner: bool
 
 
 class EventHandler(Generic[T]):
-    """Enqueues the requests of events from one source, unless the predicates reject them.
+    """Enqueues the requests of events from one source, in the order of its mappings, unless a predicate rejects them.
 
     Objects of the initial list, and those that a resync repeats unchanged, have low priority (controller-runtime's
     LowPriority, in WithLowPriorityWhenUnchanged).
@@ -101,12 +101,12 @@ class EventHandler(Generic[T]):
     afterwards, so that the caller logs and counts it, and calls again; the same requests are then not enqueued again.
     """
 
-    def __init__(self, to_requests: ToRequests[T], predicate: Predicate, enqueue: Enqueue) -> None:
-        self._to_requests = to_requests
-        self.name = f"map function {_name_of(to_requests)}"
-        """Name of what fails if the map function or a predicate does."""
-        self._predicate = predicate
+    def __init__(self, enqueue: Enqueue, *mappings: tuple[ToRequests[T], Predicate]) -> None:
         self._enqueue = enqueue
+        self._mappings = mappings
+        names = ", ".join(_name_of(to_requests) for to_requests, _ in mappings)
+        self.name = f"map function {names}"
+        """Name of what fails if a map function or a predicate does."""
         self._lock = threading.Lock()
         # Guarded by _lock: of the last events that failed, their objects and the requests that were enqueued.
         self._failed: BoundedDict[tuple[str, ObjectName], tuple[tuple[T, ...], set[ObjectName]]]
@@ -136,38 +136,29 @@ class EventHandler(Generic[T]):
         self._handle("generic", NORMAL, obj)
 
     def _handle(self, event: EventType, priority: int, *objects: T) -> None:
-        calls = self._calls(event, objects)
-        if not calls:
-            return
         failures: list[CallbackFailed] = []
-        try:
-            if not run_callback(getattr(self._predicate, event), *objects):
-                return
-        except CallbackFailed as failed:
-            failures.append(failed)
         enqueued = self._enqueued_before(event, objects)
-        for function, arguments in calls:
+        for to_requests, predicate in self._mappings:
+            calls = _calls(to_requests, event, objects)
             try:
-                requests = run_callback(_requests_of, function, arguments)
+                if not calls or not run_callback(getattr(predicate, event), *objects):
+                    continue
             except CallbackFailed as failed:
                 failures.append(failed)
-                continue
-            for request in requests:
-                if request not in enqueued:
-                    enqueued.add(request)
-                    self._enqueue(request, priority)
+            for function, arguments in calls:
+                try:
+                    requests = run_callback(_requests_of, function, arguments)
+                except CallbackFailed as failed:
+                    failures.append(failed)
+                    continue
+                for request in requests:
+                    if request not in enqueued:
+                        enqueued.add(request)
+                        self._enqueue(request, priority)
         if failures:
             with self._lock:
                 self._failed[event, object_name(objects[-1])] = objects, enqueued
             raise failures[0].__cause__ or failures[0]
-
-    def _calls(self, event: EventType, objects: tuple[T, ...]) -> list[tuple[Callable[..., Any], tuple[T, ...]]]:
-        """Return the functions to call for an event, with their arguments: one for both states, or each state."""
-        if isinstance(self._to_requests, MapFuncs):
-            function = getattr(self._to_requests, event)
-            return [] if function is None else [(function, objects)]
-        is_change = event == "update" and not _is_unchanged(*objects)
-        return [(self._to_requests, (state,)) for state in (objects if is_change else objects[-1:])]
 
     def _enqueued_before(self, event: EventType, objects: tuple[T, ...]) -> set[ObjectName]:
         """Return the requests that were enqueued when handling these very objects failed."""
@@ -177,6 +168,17 @@ class EventHandler(Generic[T]):
             before, enqueued = self._failed.pop((event, object_name(objects[-1])), ((), set()))
         is_retry = len(before) == len(objects) and all(map(operator.is_, before, objects))
         return enqueued if is_retry else set()
+
+
+def _calls(
+    to_requests: ToRequests[T], event: EventType, objects: tuple[T, ...]
+) -> list[tuple[Callable[..., Any], tuple[T, ...]]]:
+    """Return the functions to call for an event, with their arguments: one for both states, or each state."""
+    if isinstance(to_requests, MapFuncs):
+        function = getattr(to_requests, event)
+        return [] if function is None else [(function, objects)]
+    is_change = event == "update" and not _is_unchanged(*objects)
+    return [(to_requests, (state,)) for state in (objects if is_change else objects[-1:])]
 
 
 def _requests_of(function: Callable[..., Iterable[ObjectName]], objects: tuple[object, ...]) -> list[ObjectName]:

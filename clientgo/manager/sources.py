@@ -58,16 +58,29 @@ class KindSource(Generic[T]):
     ) -> None:
         self.cache = cache
         self.kind = cls
-        self._to_requests = to_requests
-        self._predicates = predicates
+        self._mappings: tuple[tuple[ToRequests[T], tuple[Predicate, ...]], ...] = ((to_requests, predicates),)
         self._informer: SharedInformer[T] | None = None
+
+    def joined(self, other: Source) -> "KindSource[T] | None":
+        """Return a source with the mappings of both, if they have the same cache and kind: one handler, in their order.
+
+        Two handlers of one controller would enqueue the names of an event in either order.
+        """
+        if type(self) is not KindSource or type(other) is not KindSource:
+            return None
+        if other.cache is not self.cache or other.kind is not self.kind:
+            return None
+        both = KindSource(self.cache, self.kind)
+        both._mappings = (*self._mappings, *other._mappings)
+        return both
 
     def holds(self, name: ObjectName) -> bool:
         """Return whether an object of that name is in the cache.
 
         True before the source is started, and if its objects are mapped to the names of others.
         """
-        return self._to_requests is not itself or self._informer is None or name in self._informer.indexer
+        is_itself = any(to_requests is itself for to_requests, _ in self._mappings)
+        return not is_itself or self._informer is None or name in self._informer.indexer
 
     def __str__(self) -> str:
         return f"kind source: {api_of(self.kind).gvr.group_resource}"
@@ -75,7 +88,8 @@ class KindSource(Generic[T]):
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> Synced:
         """Add a handler to the kind's informer, which is started if necessary."""
         cached = self.cache.kind_cache(self.kind)
-        handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
+        mappings = [(to_requests, And(*predicates, *further)) for to_requests, further in self._mappings]
+        handler = EventHandler(enqueue, *mappings)
         self._informer = cached.informer
         return _listen(cached.informer, handler, resync=cached.resync)
 
@@ -95,7 +109,7 @@ class InformerSource(Generic[T]):
 
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> Synced:
         """Add a handler to the informer."""
-        handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
+        handler = EventHandler(enqueue, (self._to_requests, And(*predicates, *self._predicates)))
         return _listen(self._informer, handler)
 
 
@@ -178,7 +192,7 @@ class Channel(Generic[T]):
 
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> None:
         """Enqueue the requests of earlier and later events."""
-        handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
+        handler = EventHandler(enqueue, (self._to_requests, And(*predicates, *self._predicates)))
         receiver = _Receiver(handler, str(self), stop, self._clock)
         with self._lock:
             self._receivers.append(receiver)

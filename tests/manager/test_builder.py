@@ -76,6 +76,17 @@ def test_controller_handles_events_of_its_owned_and_watched_kinds() -> None:
         requested.eventually(B)
 
 
+def test_mappings_of_one_kind_have_one_handler_and_enqueue_in_their_order() -> None:
+    requested = Asked(new_foo("a"))
+    builder = ControllerBuilder(requested.manager).for_(Foo).watches(Deployment, lambda _: [])
+    builder.watches(Foo, lambda _: [B]).watches(Foo, lambda _: [A, B]).complete(requested.reconcile)
+    with running(requested.manager):
+        eventually(lambda: len(requested.requests) == 2)
+        informer = requested.manager.cache.informer(Foo)
+        assert len(informer.distributor.listeners) == 1
+    assert requested.requests == [A, B]
+
+
 @pytest.mark.feature("A-13")
 def test_map_function_and_predicates_select_events() -> None:
     requested = Asked()

@@ -76,7 +76,7 @@ def test_cluster_scoped_owner_is_enqueued_without_a_namespace() -> None:
 @pytest.mark.feature("A-13")
 def test_update_enqueues_names_of_old_and_new_object_once() -> None:
     requested = Asked()
-    handler: EventHandler[ConfigMap] = EventHandler(owners_of(Foo, any_owner=True), Predicate(), requested)
+    handler: EventHandler[ConfigMap] = EventHandler(requested, (owners_of(Foo, any_owner=True), Predicate()))
     handler.updated(config(reference("a"), version="1"), config(reference("b"), reference("a"), version="2"))
     assert requested.requests == [(A, NORMAL), (B, NORMAL)]
 
@@ -84,7 +84,7 @@ def test_update_enqueues_names_of_old_and_new_object_once() -> None:
 @pytest.mark.feature("B-CR-07")
 def test_initial_and_unchanged_objects_have_low_priority() -> None:
     requested, foo = Asked(), new_foo()
-    handler: EventHandler[Foo] = EventHandler(itself, Predicate(), requested)
+    handler: EventHandler[Foo] = EventHandler(requested, (itself, Predicate()))
     handler.listed(foo)
     handler.updated(foo, foo)
     handler.created(foo)
@@ -96,7 +96,7 @@ def test_initial_and_unchanged_objects_have_low_priority() -> None:
 
 def test_missed_deletion_is_handled() -> None:
     requested = Asked()
-    handler: EventHandler[Foo] = EventHandler(itself, Predicate(), requested)
+    handler: EventHandler[Foo] = EventHandler(requested, (itself, Predicate()))
     handler.deleted(DeletedFinalStateUnknown(A, new_foo()))
     handler.deleted(DeletedFinalStateUnknown(B, None))
     assert requested.requests == [(A, NORMAL)]
@@ -106,7 +106,7 @@ def test_missed_deletion_is_handled() -> None:
 def test_predicates_are_called_by_event_type() -> None:
     requested, foo, never = Asked(), new_foo(), lambda *_: False
     none = Funcs(create=never, update=never, delete=never, generic=never)
-    handler: EventHandler[Foo] = EventHandler(itself, none, requested)
+    handler: EventHandler[Foo] = EventHandler(requested, (itself, none))
     handler.listed(foo)
     handler.created(foo)
     handler.updated(foo, foo)
@@ -118,14 +118,14 @@ def test_predicates_are_called_by_event_type() -> None:
 @pytest.mark.feature("A-13")
 def test_repeated_names_of_a_map_function_are_enqueued_once() -> None:
     requested, foo = Asked(), new_foo()
-    handler: EventHandler[Foo] = EventHandler(lambda obj: [object_name(obj)] * 3, Predicate(), requested)
+    handler: EventHandler[Foo] = EventHandler(requested, (lambda obj: [object_name(obj)] * 3, Predicate()))
     handler.created(foo)
     assert requested.requests == [(A, NORMAL)]
 
 
 @pytest.mark.parametrize("names", ["ab", A])
 def test_map_function_that_returns_a_name_in_place_of_a_list_is_an_error(names: Any) -> None:
-    handler: EventHandler[Foo] = EventHandler(lambda _obj: names, Predicate(), requested := Asked())
+    handler: EventHandler[Foo] = EventHandler(requested := Asked(), (lambda _obj: names, Predicate()))
     with pytest.raises(TypeError, match="expected a list of names"):
         handler.created(new_foo())
     assert requested.requests == []
@@ -141,7 +141,7 @@ def test_each_event_type_can_have_its_own_map_function() -> None:
 
     requested = Asked()
     functions = MapFuncs(create=named("created"), update=moved, delete=named("deleted"), generic=named("happened"))
-    handler = EventHandler(functions, Predicate(), requested)
+    handler = EventHandler(requested, (functions, Predicate()))
     handler.listed(config())
     handler.created(config())
     handler.updated(config(), config(version="2"))
@@ -156,7 +156,7 @@ def test_each_event_type_can_have_its_own_map_function() -> None:
 @pytest.mark.feature("B-CR-07")
 def test_event_without_a_map_function_is_ignored() -> None:
     requested = Asked()
-    handler = EventHandler(MapFuncs[ConfigMap](), Predicate(), requested)
+    handler = EventHandler(requested, (MapFuncs[ConfigMap](), Predicate()))
     handler.listed(config())
     handler.created(config())
     handler.updated(config(), config(version="2"))
@@ -171,7 +171,7 @@ def test_event_without_a_map_function_is_ignored() -> None:
 )
 def test_map_function_that_returns_no_names_fails_and_enqueues_nothing(requests: Any) -> None:
     requested = Asked()
-    handler: EventHandler[Foo] = EventHandler(lambda _: requests, Predicate(), requested)
+    handler: EventHandler[Foo] = EventHandler(requested, (lambda _: requests, Predicate()))
     with pytest.raises(TypeError):
         handler.created(new_foo())
     assert requested.requests == []
@@ -227,7 +227,7 @@ def test_event_whose_predicate_raises_is_reconciled_once_and_reported(
     handle: Callable[[EventHandler[Foo]], None], negated: bool
 ) -> None:
     requested, failing = Asked(), Failing()
-    handler: EventHandler[Foo] = EventHandler(itself, And(~failing if negated else failing), requested)
+    handler: EventHandler[Foo] = EventHandler(requested, (itself, And(~failing if negated else failing)))
     for _ in range(3):  # the informer's retries
         with pytest.raises(KeyError, match="team"):
             handle(handler)
@@ -238,7 +238,7 @@ def test_event_whose_predicate_raises_is_reconciled_once_and_reported(
 
 def test_later_change_is_reconciled_although_its_predicate_raises_again() -> None:
     requested = Asked()
-    handler: EventHandler[Foo] = EventHandler(itself, Failing(), requested)
+    handler: EventHandler[Foo] = EventHandler(requested, (itself, Failing()))
     for new in (TWO, replace(TWO, metadata=replace(TWO.metadata, resource_version="9"))):
         with pytest.raises(KeyError):
             handler.updated(ONE, new)
@@ -247,7 +247,7 @@ def test_later_change_is_reconciled_although_its_predicate_raises_again() -> Non
 
 def test_map_function_that_raises_for_the_old_object_is_used_for_the_new_one() -> None:
     requested, moved = Asked(), replace(TWO, metadata=replace(TWO.metadata, name="b", resource_version="9"))
-    handler: EventHandler[Foo] = EventHandler(Flaky("a"), Predicate(), requested)
+    handler: EventHandler[Foo] = EventHandler(requested, (Flaky("a"), Predicate()))
     for _ in range(2):
         with pytest.raises(SystemExit):
             handler.updated(ONE, moved)
