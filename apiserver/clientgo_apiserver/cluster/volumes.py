@@ -309,18 +309,18 @@ def _capacity(volume: Object) -> Fraction:
 
 def _mismatch(volume: Object, claim: Object) -> str:
     """Return why the volume does not satisfy the claim, or ""."""
-    wanted, offered = claim["spec"], volume["spec"]
+    spec, offered = claim["spec"], volume["spec"]
     if is_deleting(volume):
         return f'the volume is marked for deletion "{volume["metadata"]["name"]}"'
-    if _capacity(volume) < requested_storage(wanted):
+    if _capacity(volume) < requested_storage(spec):
         return "requested PV is too small"
     if not offered.get("claimRef") and _class_of(volume) != _class_of(claim):
         return "storageClassName does not match"
-    if (wanted.get("volumeAttributesClassName") or "") != (offered.get("volumeAttributesClassName") or ""):
+    if (spec.get("volumeAttributesClassName") or "") != (offered.get("volumeAttributesClassName") or ""):
         return "volumeAttributesClassName does not match"
-    if (wanted.get("volumeMode") or "Filesystem") != (offered.get("volumeMode") or "Filesystem"):
+    if (spec.get("volumeMode") or "Filesystem") != (offered.get("volumeMode") or "Filesystem"):
         return "incompatible volumeMode"
-    if not set(wanted.get("accessModes") or ()) <= set(offered.get("accessModes") or ()):
+    if not set(spec.get("accessModes") or ()) <= set(offered.get("accessModes") or ()):
         return "incompatible accessMode"
     return ""
 
