@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
+
+import msgspec
 
 from clientgo_apiserver.api.resources import Object
 
@@ -18,14 +19,13 @@ _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _MAX_NAMESPACE, _MAX_NAME = 63, 253
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(msgspec.Struct, frozen=True):
     """A user name with its groups, like user.Info."""
 
     name: str
     groups: tuple[str, ...] = ()
     uid: str = ""
-    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    extra: Mapping[str, tuple[str, ...]] = {}
 
     @property
     def info(self) -> Object:

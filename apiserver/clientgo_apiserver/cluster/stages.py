@@ -24,9 +24,10 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from clientgo.errors import ConfigError
 from clientgo.log import get_logger
@@ -47,8 +48,7 @@ _DELAY_FIELDS = frozenset(("durationMilliseconds", "jitterDurationMilliseconds")
 _NEXT_FIELDS = frozenset(("statusTemplate", "statusSubresource", "patches", "finalizers", "delete", "event"))
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(msgspec.Struct, frozen=True):
     """One rule, as its object describes it.
 
     Raises:

@@ -5,8 +5,10 @@ Schemas are decoded, so fields have the right types and empty ones are absent.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.crds.embedded import embedded_errors
@@ -33,8 +35,7 @@ _ROOT_WITH_STATUS = (
 _BREAK = re.compile(r"[\n\r]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Position:
+class _Position(msgspec.Struct, frozen=True):
     field_path: str
     root: bool = False
     inside_metadata: bool = False

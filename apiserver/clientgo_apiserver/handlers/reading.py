@@ -3,7 +3,6 @@
 import base64
 import binascii
 import re
-from dataclasses import dataclass
 from itertools import islice
 
 import msgspec
@@ -54,8 +53,7 @@ def render(resource: Resource, obj: Object, form: Form, include: str = "Metadata
     return obj
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A part of a list at a revision: `at` is 0 for the present."""
 
     limit: int

@@ -40,8 +40,7 @@ def cached(*, size: int, longest: int) -> Callable[[Callable[[str], R]], Callabl
     return of
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """Target of a resource path; absent parts are empty."""
 
     group: str
@@ -156,14 +155,13 @@ class HTTPRequest:
     annotations: dict[str, str] = field(default_factory=dict)  # of its audit event
 
 
-@dataclass(slots=True)
-class HTTPResponse:
+class HTTPResponse(msgspec.Struct):
     """A complete response."""
 
     status: int
     body: bytes = b""
     content_type: str = JSON
-    headers: list[tuple[str, str]] = field(default_factory=list)
+    headers: list[tuple[str, str]] = []
     content: Any = None  # the stored object whose JSON is the body
 
     def json(self) -> Any:
@@ -223,8 +221,7 @@ STREAMED = (f"{JSON};stream=watch", "application/vnd.kubernetes.protobuf;stream=
 LISTED = (*PRODUCED, *STREAMED)
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(msgspec.Struct, frozen=True):
     """Form of the response: `kind` is empty for the object itself; `version` is that of meta.k8s.io.
 
     `indented` is for people who read JSON.

@@ -14,7 +14,6 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from posixpath import normpath
 from typing import Any, TypeVar
@@ -56,8 +55,7 @@ _MISTYPED = re.compile(r"Expected `([^`]+)`, got `([^`]+)` - at `\$\.([^`]+)`")
 _GO_NAMES = {"str": "string", "int": "number", "float": "number", "object": "object", "array": "array", "bool": "bool"}
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookEndpoint:
+class WebhookEndpoint(msgspec.Struct, frozen=True):
     """URL of a webhook, and the CA (PEM) that signs its certificate; without one, the system's CAs.
 
     In place of a Service, the CA has precedence over the `caBundle`, which is for the certificate of the Service.

@@ -5,7 +5,6 @@ the index has a hash of each document, so that clients may cache a document for 
 """
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
@@ -86,8 +85,7 @@ def _builtin_document(path: str) -> bytes:
     )
 
 
-@dataclass(frozen=True)
-class _Published:
+class _Published(msgspec.Struct, frozen=True):
     """An index, the hash of each of its documents by path, and the custom resources of each group version."""
 
     version: int
