@@ -4,12 +4,12 @@
 are never rejected: their pods are, later.
 """
 
-import re
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.admission.podsecuritychecks import CheckResult, described, violations
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, forbidden, invalid, invalid_value
@@ -20,7 +20,7 @@ from clientgo_apiserver.storage.keys import NAMESPACES, PODS
 
 _PREFIX = "pod-security.kubernetes.io/"
 _LEVELS = ("privileged", "baseline", "restricted")
-_VERSION = re.compile(r"v1\.(0|[1-9][0-9]*)")
+_VERSION = lazy_pattern(r"v1\.(0|[1-9][0-9]*)")
 _MAX_CHECKED = 3000  # pods checked when a namespace becomes stricter
 
 

@@ -1,11 +1,11 @@
 """Users of requests. They are not API objects: tokens, certificates and headers identify them."""
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 import msgspec
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.resources import Object
 
 AUTHENTICATED = "system:authenticated"
@@ -14,8 +14,8 @@ MASTERS = "system:masters"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 _LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_NAMESPACE = re.compile(_LABEL)
-_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_NAMESPACE = lazy_pattern(_LABEL)
+_NAME = lazy_pattern(rf"{_LABEL}(?:\.{_LABEL})*")
 _MAX_NAMESPACE, _MAX_NAME = 63, 253
 
 

@@ -30,6 +30,7 @@ from typing import Any
 import msgspec
 
 from clientgo.errors import ConfigError
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.log import get_logger
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
 from clientgo_apiserver.api.resources import Object
@@ -43,7 +44,7 @@ from clientgo_apiserver.storage.stored import Key, name_of
 _log = get_logger(__name__)
 
 STAGES: Key = ("kwok.x-k8s.io", "stages")
-_EXPRESSION = re.compile(r"\{\{([^{}]*)\}\}")
+_EXPRESSION = lazy_pattern(r"\{\{([^{}]*)\}\}")
 _DELAY_FIELDS = frozenset(("durationMilliseconds", "jitterDurationMilliseconds"))
 _NEXT_FIELDS = frozenset(("statusTemplate", "statusSubresource", "patches", "finalizers", "delete", "event"))
 

@@ -2,11 +2,11 @@
 
 import base64
 import binascii
-import re
 from itertools import islice
 
 import msgspec
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, expired, not_found
 from clientgo_apiserver.handlers import tables
@@ -181,7 +181,7 @@ def _versioned(value: Object, form: Form) -> Object:
 
 
 _INVALID_TOKEN = (binascii.Error, msgspec.DecodeError, RecursionError, ValueError)
-_TOKEN_TEXT = re.compile("[A-Za-z0-9_-]*")
+_TOKEN_TEXT = lazy_pattern("[A-Za-z0-9_-]*")
 _INCORRECT_REVISION = f"incorrect encoded start resourceVersion (version {_TOKEN_VERSION})"
 _EMPTY_START = f"encoded start key empty (version {_TOKEN_VERSION})"
 

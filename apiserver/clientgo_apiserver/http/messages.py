@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.jsonvalues import html_escaped
 from clientgo.meta.yamlio import to_yaml
 from clientgo_apiserver.api.largejson import decode_fields, decode_items
@@ -244,7 +245,7 @@ class Form(msgspec.Struct, frozen=True):
 
 
 PLAIN = Form()
-_WEIGHT = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
+_WEIGHT = lazy_pattern(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 
 
 def _preference(entry: str) -> tuple[float, bool, bool]:

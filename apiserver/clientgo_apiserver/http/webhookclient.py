@@ -6,7 +6,6 @@ a cluster network, services cannot be resolved: a webhook needs a `url`, or its 
 """
 
 import asyncio
-import re
 import socket
 import ssl
 import threading
@@ -24,6 +23,7 @@ import msgspec
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.internal.calloutcome import CallOutcome
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.rest.config import Config
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.http1 import TooLarge
@@ -51,7 +51,7 @@ _MAX_POOLS = 32
 _MAX_REASON = 200
 _HEADERS = (("User-Agent", "kube-apiserver"), ("Accept", "application/json"), ("Content-Type", "application/json"))
 _SAFE = "/%:@!$&'()*+,;=~-._"
-_MISTYPED = re.compile(r"Expected `([^`]+)`, got `([^`]+)` - at `\$\.([^`]+)`")
+_MISTYPED = lazy_pattern(r"Expected `([^`]+)`, got `([^`]+)` - at `\$\.([^`]+)`")
 _GO_NAMES = {"str": "string", "int": "number", "float": "number", "object": "object", "array": "array", "bool": "bool"}
 
 

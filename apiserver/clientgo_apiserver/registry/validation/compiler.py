@@ -96,8 +96,8 @@ class CompiledRules:
 def sections() -> dict[str, list[str]]:
     """Return the lines of each type of all rule files."""
     lines_by_type: dict[str, list[str]] = {}
-    here = Path(__file__).parent
-    for folder in (here, here / "pods", here / "workloads"):
+    root = Path(__file__).parent
+    for folder in (root, root / "pods", root / "workloads"):
         for file in sorted(folder.glob("*.txt")):
             for name, lines in read_sections(file).items():
                 lines_by_type.setdefault(name, []).extend(served_rows(lines))
