@@ -7,9 +7,8 @@ answered as by a real server.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
-
-import msgspec
 
 from clientgo.meta.patches.jsonpatch import MAX_COPIED_BYTES as MAX_COPIED_BYTES
 from clientgo.meta.patches.jsonpatch import MAX_OPERATIONS as MAX_OPERATIONS
@@ -69,7 +68,8 @@ class AllowanceUsed(Exception):
     """Expressions that take longer than other clients can wait."""
 
 
-class Budget(msgspec.Struct):
+@dataclass(slots=True)
+class Budget:
     """Remaining budget of a request: time, by the server's clock, and expressions on the event loop."""
 
     deadline: float = float("inf")

@@ -1,9 +1,8 @@
 """Users of requests. They are not API objects: tokens, certificates and headers identify them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
-
-import msgspec
 
 from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.resources import Object
@@ -19,13 +18,14 @@ _NAME = lazy_pattern(rf"{_LABEL}(?:\.{_LABEL})*")
 _MAX_NAMESPACE, _MAX_NAME = 63, 253
 
 
-class User(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class User:
     """A user name with its groups, like user.Info."""
 
     name: str
     groups: tuple[str, ...] = ()
     uid: str = ""
-    extra: Mapping[str, tuple[str, ...]] = {}
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def info(self) -> Object:

@@ -6,8 +6,6 @@ from datetime import UTC, datetime, tzinfo
 from clientgo.internal import cron
 from clientgo.internal.gotext import duration_seconds
 
-_DIGITS = 9  # of a second: a duration of Go is a number of nanoseconds
-
 
 def times_after(schedule: str, zone: str, after: float) -> Iterator[float]:
     """Yield the times of a valid schedule after `after`, in seconds since the epoch; `zone` is empty for UTC."""
@@ -15,7 +13,8 @@ def times_after(schedule: str, zone: str, after: float) -> Iterator[float]:
         name, _, schedule = schedule.partition(" ")
         zone = name.partition("=")[2]
     if schedule.startswith("@every "):
-        seconds = max(1, int(round(duration_seconds(schedule.removeprefix("@every ")), _DIGITS)))
+        # Rounded to nanoseconds, of which Go's durations are numbers.
+        seconds = max(1, int(round(duration_seconds(schedule.removeprefix("@every ")), 9)))
         time = float(int(after))
         while True:
             time += seconds

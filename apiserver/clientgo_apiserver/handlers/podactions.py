@@ -1,9 +1,8 @@
 """Actions on pods that clients create as objects: Eviction and Binding."""
 
-import dataclasses
+from dataclasses import replace
 
 import msgspec
-from msgspec.structs import replace
 
 from clientgo_apiserver.admission import chain
 from clientgo_apiserver.admission.defaulting import with_topology
@@ -22,7 +21,7 @@ from clientgo_apiserver.writes.deletion import delete, read_delete_options
 from clientgo_apiserver.writes.pipeline import UpdatedObject, update
 
 _EVICTION = Resource("policy", "v1", "evictions", "Eviction", "eviction", "", namespaced=True, verbs=("create",))
-_OLD_EVICTION = dataclasses.replace(_EVICTION, version="v1beta1")
+_OLD_EVICTION = replace(_EVICTION, version="v1beta1")
 _BINDING = Resource("", "v1", "bindings", "Binding", "binding", "", namespaced=True, verbs=("create",))
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 _MAX_DISRUPTED = 2000
@@ -62,9 +61,7 @@ async def evict(state: State, write: Write) -> Object:
         pod = state.store.put(PODS, marked).object
         if conditions.get("resourceVersion"):
             options["preconditions"] = {**conditions, "resourceVersion": pod["metadata"]["resourceVersion"]}
-    request = dataclasses.replace(
-        write.request, method="DELETE", headers={}, body=msgspec.json.encode(options), internal=True
-    )
+    request = replace(write.request, method="DELETE", headers={}, body=msgspec.json.encode(options), internal=True)
     # The eviction was admitted, and not the deletion: no webhook sees it.
     await delete(state, replace(write, subresource="", request=request), read_delete_options(request))
     return _SUCCESS
@@ -113,7 +110,7 @@ def _check_budget(state: State, budget: Object) -> None:
     if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
         raise _too_many(f"The disruption budget {name} is still being processed by the server.", 10)
     allowed = status.get("disruptionsAllowed", 0)
-    singular = dataclasses.replace(state.registry.built_in(*BUDGETS), plural="poddisruptionbudget")
+    singular = replace(state.registry.built_in(*BUDGETS), plural="poddisruptionbudget")
     if allowed < 0:
         raise forbidden(singular, name, "pdb disruptions allowed is negative")
     if len(status.get("disruptedPods") or ()) > _MAX_DISRUPTED:
@@ -163,7 +160,7 @@ async def _count_disruption(state: State, write: Write, budget: Object) -> None:
         counted["conditions"] = [*unchanged, condition]
     served = state.registry.built_in(*BUDGETS)
     target = (write.namespace, budget["metadata"]["name"], "status")
-    by_server = dataclasses.replace(write.request, internal=True)
+    by_server = replace(write.request, internal=True)
     part = Write(served, *target, "kube-apiserver", dry_run=False, validation="Ignore", request=by_server, now=now)
     await update(state, part, lambda old: UpdatedObject({**old, "status": counted}))
 
@@ -188,7 +185,7 @@ async def bind(state: State, write: Write) -> Object:
         if meta.get(member) and meta[member] != pod["metadata"][member]:
             raise precondition_failed(replace(write, resource=pods), label, meta[member], pod["metadata"][member])
     if reason := _unbindable(pod):
-        raise conflict(dataclasses.replace(pods, plural="pods/binding"), write.name, reason)
+        raise conflict(replace(pods, plural="pods/binding"), write.name, reason)
     bound = with_condition(pod, "PodScheduled", "True", timestamp(state.clock))
     for member in ("annotations", "labels"):
         if meta.get(member):

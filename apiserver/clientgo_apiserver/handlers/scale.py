@@ -1,8 +1,7 @@
 """Scale subresource: `autoscaling/v1` Scale over the replica paths of a kind."""
 
+from dataclasses import replace
 from typing import Any
-
-from msgspec.structs import replace
 
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.scheme import ScaleSubresource

@@ -1,9 +1,8 @@
 """Handlers of the verbs: from a routed request to its response."""
 
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
-
-from msgspec.structs import replace
 
 from clientgo_apiserver.admission.chain import admit_review
 from clientgo_apiserver.admission.namespaces import require_namespace

@@ -41,7 +41,8 @@ def cached(*, size: int, longest: int) -> Callable[[Callable[[str], R]], Callabl
     return of
 
 
-class Target(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Target:
     """Target of a resource path; absent parts are empty."""
 
     group: str
@@ -156,13 +157,14 @@ class HTTPRequest:
     annotations: dict[str, str] = field(default_factory=dict)  # of its audit event
 
 
-class HTTPResponse(msgspec.Struct):
+@dataclass(slots=True)
+class HTTPResponse:
     """A complete response."""
 
     status: int
     body: bytes = b""
     content_type: str = JSON
-    headers: list[tuple[str, str]] = []
+    headers: list[tuple[str, str]] = field(default_factory=list)
     content: Any = None  # the stored object whose JSON is the body
 
     def json(self) -> Any:

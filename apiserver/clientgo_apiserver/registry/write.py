@@ -1,9 +1,8 @@
 """A write as strategies, admission and the pipeline see it: its target, its options, and the request."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
-
-import msgspec
 
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, invalid, invalid_value
@@ -21,7 +20,8 @@ from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo_apiserver.merging.managedfields import FieldManager
 
 
-class Write(msgspec.Struct):
+@dataclass(slots=True)
+class Write:
     """One write: its target and options, and the request, which collects warnings."""
 
     resource: Resource
@@ -36,9 +36,9 @@ class Write(msgspec.Struct):
     patch: Callable[[], str] | None = None  # the patch's text, for messages
     strategic: bool = False  # the patch is a strategic merge
     applied: str = ""  # identity of an applied configuration of a built-in kind, for messages
-    unknown: list[str] = []  # paths of fields the kind does not have
-    duplicates: list[str] = []  # errors of fields that occur twice
-    conversions: list[tuple[Object, str, Object]] = []  # by a webhook, of managed fields
+    unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
+    duplicates: list[str] = field(default_factory=list)  # errors of fields that occur twice
+    conversions: list[tuple[Object, str, Object]] = field(default_factory=list)  # by a webhook, of managed fields
     conforming: Object | None = None  # the custom object as decoded, if it certainly has no error by its schema
 
     @property

@@ -1,8 +1,7 @@
 """Common parts of all writes: options, field validation, decoding by kind, and managedFields."""
 
 from collections import defaultdict
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from clientgo_apiserver.api.limits import MAX_MANAGER_BYTES
 from clientgo_apiserver.api.resources import Object, Resource

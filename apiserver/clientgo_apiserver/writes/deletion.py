@@ -1,10 +1,9 @@
 """DELETE of one object or a collection, at once or delayed by finalizers."""
 
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
-
-from msgspec.structs import replace
 
 from clientgo_apiserver.admission import webhooks
 from clientgo_apiserver.admission.chain import admit_deletion

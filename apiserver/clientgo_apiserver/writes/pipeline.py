@@ -6,9 +6,8 @@ stored one. Everything that may fail, or wait for a webhook, comes before the ob
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
-
-from msgspec.structs import replace
 
 from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.admission import chain
