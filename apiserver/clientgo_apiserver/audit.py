@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlencode
@@ -63,14 +62,13 @@ class AuditFile:
         os.close(self._file)
 
 
-@dataclass(slots=True)
-class _Account:
+class _Account(msgspec.Struct):
     """Writes of one request so far, and the events of requests that it caused."""
 
     received: str
-    revisions: list[int] = field(default_factory=list)
-    written: Object = field(default_factory=dict)
-    events: list[tuple[int, Object]] = field(default_factory=list)
+    revisions: list[int] = []
+    written: Object = {}
+    events: list[tuple[int, Object]] = []
     code: int = 0  # of the response
     ended: bool = False
 

@@ -6,7 +6,7 @@ an APIService for each built-in group version. Objects that a client has changed
 
 import uuid
 from collections.abc import Iterator
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from clientgo.meta.yamlio import read_yaml
@@ -24,9 +24,9 @@ _AGGREGATE = f"{RBAC}/aggregate-to-"
 def create_cluster_objects(state: State, port: int) -> None:
     """Store the missing objects of `bootstrap.yaml` and `roles.txt`; the server listens on `port`."""
     now = timestamp(state.clock)
-    text = (files(__package__) / "bootstrap.yaml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("bootstrap.yaml").read_text(encoding="utf-8")
     objects = read_yaml(text.replace(": NOW", f': "{now}"').replace(": PORT", f": {port}"))
-    for obj in (*objects, *roles_and_bindings(read_sections(__package__, "roles.txt"))):
+    for obj in (*objects, *roles_and_bindings(read_sections(Path(__file__).with_name("roles.txt")))):
         _add(state, obj, now)
 
 

@@ -219,7 +219,7 @@ class ApiServer:
             server_header=False,
             timeout_graceful_shutdown=_STOP_SECONDS,
             timeout_keep_alive=300,
-            ws="clientgo_apiserver.serving.websockets:WebSocketConnection" if self._options.simulate else "none",
+            ws=_web_socket if self._options.simulate else None,  # type: ignore[arg-type]  # called as a class is
             ws_per_message_deflate=False,
             ws_ping_interval=None,
         )
@@ -286,6 +286,13 @@ class ApiServer:
             self._app.api.state.webhooks.close()
         if self._server is not None:
             self._server.should_exit = True
+
+
+def _web_socket(**arguments: Any) -> asyncio.Protocol:
+    # Imported here, 60 ms: few clients open a WebSocket, and only those of pods.
+    from clientgo_apiserver.serving.websockets import WebSocketConnection  # noqa: PLC0415
+
+    return WebSocketConnection(**arguments)
 
 
 def _reachable_host(host: str) -> str:

@@ -6,7 +6,8 @@ node alone, `associated-node:update`, or for any, `arbitrary-node:update`.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, forbidden_field, invalid

@@ -4,11 +4,12 @@
 are never rejected: their pods are, later.
 """
 
-import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.admission.podsecuritychecks import CheckResult, described, violations
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, forbidden, invalid, invalid_value
@@ -19,12 +20,11 @@ from clientgo_apiserver.storage.keys import NAMESPACES, PODS
 
 _PREFIX = "pod-security.kubernetes.io/"
 _LEVELS = ("privileged", "baseline", "restricted")
-_VERSION = re.compile(r"v1\.(0|[1-9][0-9]*)")
+_VERSION = lazy_pattern(r"v1\.(0|[1-9][0-9]*)")
 _MAX_CHECKED = 3000  # pods checked when a namespace becomes stricter
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+class _Level(msgspec.Struct, frozen=True):
     """A level and the release that defines it."""
 
     name: str = "privileged"
@@ -44,8 +44,7 @@ class _Level:
         return described(self.broken(meta, spec))
 
 
-@dataclass(frozen=True, slots=True)
-class _Policy:
+class _Policy(msgspec.Struct, frozen=True):
     """Levels of a namespace, and the errors of its labels."""
 
     enforce: _Level

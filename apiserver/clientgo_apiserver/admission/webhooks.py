@@ -6,7 +6,6 @@ concurrently.
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -33,8 +32,7 @@ _VIRTUAL = ("authentication.k8s.io", "authorization.k8s.io")
 VALIDATING: Key = (GROUP, "validatingwebhookconfigurations")
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(msgspec.Struct, frozen=True):
     """One webhook of one configuration, and the version of the resource that its rules request."""
 
     configuration: str

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from datetime import date
 
 from clientgo.internal.gotext import duration_seconds
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.gourls import parse_request_uri
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)
-_AMOUNT = re.compile(r"\d\s*([A-Za-z\u00b5]+)", re.ASCII)
-_UNIT = re.compile(r"(ns|us|\u00b5s|ms|s|m|h|hr|d|w|wk)|(nano|micro|milli|sec|min|hour|day|week).*")
+_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d", re.ASCII)
+_CLOCK = lazy_pattern(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)
+_AMOUNT = lazy_pattern(r"\d\s*([A-Za-z\u00b5]+)", re.ASCII)
+_UNIT = lazy_pattern(r"(ns|us|\u00b5s|ms|s|m|h|hr|d|w|wk)|(nano|micro|milli|sec|min|hour|day|week).*")
 _NODE = r"([^\W_]|[$+<=>^`|~])"  # letters, digits and symbols
-_HOSTNAME = re.compile(
+_HOSTNAME = lazy_pattern(
     rf"(?=.{{1,255}}\Z)({_NODE}(-?{_NODE}{{0,62}})?|({_NODE}(({_NODE}|-){{0,61}}{_NODE})?\.)+[^\W\d_]{{2,63}})"
 )
 _NUMBER = r"(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])"
@@ -40,8 +41,8 @@ def _parses(parse: Callable[[str], object]) -> Callable[[str], bool]:
 
 
 def _matches(pattern: str, flags: int = 0) -> Callable[[str], bool]:
-    matches = re.compile(pattern, flags | re.ASCII).fullmatch
-    return lambda value: matches(value) is not None
+    compiled = lazy_pattern(pattern, flags | re.ASCII)
+    return lambda value: compiled.fullmatch(value) is not None
 
 
 def _is_date(value: str) -> bool:

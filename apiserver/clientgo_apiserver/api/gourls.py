@@ -5,12 +5,14 @@ from typing import NamedTuple
 
 import msgspec
 
-_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):(.*)", re.ASCII | re.DOTALL)
-_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2}).{0,2}", re.DOTALL)
-_HOST_ESCAPE = re.compile(r"%(?!25)[0-7][0-9a-fA-F]")  # of a character that a host contains as it is, or not at all
-_NO_HOST = re.compile(r"[\x00-\x20\\^`{|}%/?#@\x7f]")
-_PORT = re.compile(r"(?::[0-9]*)?", re.ASCII)
-_USER = re.compile(r"[a-zA-Z0-9._~:!$&'()*+,;=%@-]*", re.ASCII)
+from clientgo.internal.patterns import lazy_pattern
+
+_SCHEME = lazy_pattern(r"([a-zA-Z][a-zA-Z0-9+.-]*):(.*)", re.ASCII | re.DOTALL)
+_ESCAPE = lazy_pattern(r"%(?![0-9a-fA-F]{2}).{0,2}", re.DOTALL)
+_HOST_ESCAPE = lazy_pattern(r"%(?!25)[0-7][0-9a-fA-F]")  # of a character that a host contains as it is, or not at all
+_NO_HOST = lazy_pattern(r"[\x00-\x20\\^`{|}%/?#@\x7f]")
+_PORT = lazy_pattern(r"(?::[0-9]*)?", re.ASCII)
+_USER = lazy_pattern(r"[a-zA-Z0-9._~:!$&'()*+,;=%@-]*", re.ASCII)
 
 
 class GoUrl(NamedTuple):

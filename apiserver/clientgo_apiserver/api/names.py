@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable, Mapping
 
 from clientgo.internal.hosts import parse_ip
+from clientgo.internal.patterns import lazy_pattern
 
 Check = Callable[[str], list[str]]
 
@@ -28,8 +29,8 @@ _MATCHES_QUALIFIED = (
     " consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g."
     f" 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_QUALIFIED}')"
 )
-_is_qualified = re.compile(_QUALIFIED).fullmatch
-_is_subdomain = re.compile(_SUBDOMAIN).fullmatch
+_QUALIFIED_PATTERN = lazy_pattern(_QUALIFIED)
+_SUBDOMAIN_PATTERN = lazy_pattern(_SUBDOMAIN)
 
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Letters of random suffixes: no vowels, so that no words appear."""
@@ -60,12 +61,12 @@ def _too_long(limit: int, unit: str = "bytes") -> str:
 
 
 def _check(limit: int, pattern: str, rule: str, examples: str, unit: str = "characters") -> Check:
-    matches = re.compile(pattern).fullmatch
+    compiled = lazy_pattern(pattern)
     reason = f"{rule} (e.g. {examples}, regex used for validation is '{pattern}')"
 
     def errors(value: str) -> list[str]:
         causes = [] if len(value) <= limit else [_too_long(limit, unit)]
-        return causes if matches(value) else [*causes, reason]
+        return causes if compiled.fullmatch(value) else [*causes, reason]
 
     return errors
 
@@ -113,13 +114,17 @@ condition_reason_errors = _check(
     "'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB'",
 )  # fmt: skip
 """Return the errors of the reason of a condition."""
-_is_sysctl = re.compile(_SYSCTL).fullmatch
+_SYSCTL_PATTERN = lazy_pattern(_SYSCTL)
 
 
 def label_errors(value: str) -> list[str]:
     """Return the errors of a DNS label: the rule for namespaces and containers."""
     errors = _label_errors(value)
-    return [*errors[:-1], "must not contain dots"] if errors and _is_subdomain(value) and "." in value else errors
+    return (
+        [*errors[:-1], "must not contain dots"]
+        if errors and _SUBDOMAIN_PATTERN.fullmatch(value) and "." in value
+        else errors
+    )
 
 
 def data_key_errors(value: str) -> list[str]:
@@ -157,7 +162,7 @@ def port_name_errors(value: str) -> list[str]:
 
 def sysctl_errors(value: str) -> list[str]:
     """Return the errors of the name of a kernel parameter."""
-    if len(value) <= 253 and _is_sysctl(value):
+    if len(value) <= 253 and _SYSCTL_PATTERN.fullmatch(value):
         return []
     return [f"must have at most 253 characters and match regex ^{_SYSCTL}$"]
 
@@ -201,7 +206,7 @@ def qualified_errors(value: str) -> list[str]:
         errors.append("name part must be non-empty")
     elif len(name) > 63:
         errors.append("name part " + _too_long(63))
-    if not _is_qualified(name):
+    if not _QUALIFIED_PATTERN.fullmatch(name):
         errors.append("name part must" + _MATCHES_QUALIFIED)
     return errors
 

@@ -5,7 +5,6 @@ codes in parentheses. All wording is in this module, so that one file can be com
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -60,8 +59,7 @@ class PageNotFound(Exception):
     """The path does not exist: answered as plain text, like Go's mux."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(msgspec.Struct, frozen=True):
     """An error of one field, worded like Kubernetes' field errors."""
 
     reason: str

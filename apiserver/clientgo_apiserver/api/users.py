@@ -1,10 +1,10 @@
 """Users of requests. They are not API objects: tokens, certificates and headers identify them."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.resources import Object
 
 AUTHENTICATED = "system:authenticated"
@@ -13,8 +13,8 @@ MASTERS = "system:masters"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 _LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_NAMESPACE = re.compile(_LABEL)
-_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_NAMESPACE = lazy_pattern(_LABEL)
+_NAME = lazy_pattern(rf"{_LABEL}(?:\.{_LABEL})*")
 _MAX_NAMESPACE, _MAX_NAME = 63, 253
 
 

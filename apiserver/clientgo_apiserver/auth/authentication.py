@@ -5,8 +5,9 @@ Invalid credentials are rejected, as on a real server; a request without credent
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import replace
 from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from clientgo.internal.hosts import parse_ip
 from clientgo_apiserver.api.status import ApiFailure, bad_request, quoted, unauthorized

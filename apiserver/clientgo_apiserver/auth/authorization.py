@@ -6,7 +6,6 @@ and is named in the error message, so that a typing mistake can be found.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -29,8 +28,7 @@ ROLE_BINDINGS: Key = (GROUP, "rolebindings")
 CLUSTER_ROLE_BINDINGS: Key = (GROUP, "clusterrolebindings")
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(msgspec.Struct, frozen=True):
     """A rule that applies to a user, and the binding that grants it, in words."""
 
     rule: RuleObject
@@ -152,8 +150,7 @@ def _matches_subject(subject: Object, user: User, namespace: str) -> bool:
     return kind == "ServiceAccount" and account == (subject.get("namespace") or namespace, name)
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(msgspec.Struct, frozen=True):
     """A request to authorize: for a resource, or, if `path` is set, for a non-resource path."""
 
     user: User
@@ -177,8 +174,7 @@ class Attributes:
         return f'{start} resource "{resource}" in API group "{self.group}" {scope}'
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """The decision, and its reason."""
 
     allowed: bool

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from clientgo_apiserver.cel import types
@@ -42,7 +42,7 @@ class AdmissionScope:
 
 @cache
 def _structs() -> Mapping[str, Mapping[str, ExprType]]:
-    lines = (files("clientgo_apiserver.cel.functions") / "structs.txt").read_text(encoding="utf-8").splitlines()
+    lines = Path(__file__).with_name("functions").joinpath("structs.txt").read_text(encoding="utf-8").splitlines()
     structs = {}
     for name, *fields in (line.split(" ") for line in lines if not line.startswith("#")):
         structs[name] = {field: parse_type(kind) for field, _, kind in (column.partition(":") for column in fields)}

@@ -3,7 +3,7 @@
 from collections import ChainMap
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
+from pathlib import Path
 
 from clientgo.meta.schema.gotypes import is_in_range
 from clientgo_apiserver.cel import types
@@ -75,7 +75,7 @@ class CheckedExpression:
 def functions() -> dict[str, list[Overload]]:
     """Return the functions and operators by name."""
     overloads: dict[str, list[Overload]] = {}
-    text = (files("clientgo_apiserver.cel.functions") / "functions.txt").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("functions").joinpath("functions.txt").read_text(encoding="utf-8")
     minor = current().minor
     for line in filter(lambda line: not line.startswith("#") and is_in_range(line, minor), text.splitlines()):
         name, overload, signature, result = line.split(" ")[:4]

@@ -4,8 +4,9 @@ Pods are counted as they change: a change costs the same, however many pods and 
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import msgspec
 
 from clientgo_apiserver.api.conditions import condition_of
 from clientgo_apiserver.api.resources import Object
@@ -52,13 +53,12 @@ class _Member(NamedTuple):
     controller: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Members:
+class _Members(msgspec.Struct):
     """Pods that a budget selects, and how many are healthy and of each controller."""
 
-    by_name: dict[Name, _Member] = field(default_factory=dict)
+    by_name: dict[Name, _Member] = {}
     healthy: int = 0
-    controllers: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    controllers: Counter[tuple[str, ...]] = msgspec.field(default_factory=Counter)
 
     def set(self, name: Name, member: _Member | None) -> bool:
         """Replace a pod; return whether it has changed."""

@@ -1,11 +1,10 @@
 """Times of a cron schedule, as Kubernetes' CronJobs read it: five fields, or a descriptor such as `@daily`."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime, tzinfo
 
 from clientgo.internal import cron
-from clientgo_apiserver.cel.functions.operators import to_duration
+from clientgo.internal.gotext import duration_seconds
 
 
 def times_after(schedule: str, zone: str, after: float) -> Iterator[float]:
@@ -14,12 +13,13 @@ def times_after(schedule: str, zone: str, after: float) -> Iterator[float]:
         name, _, schedule = schedule.partition(" ")
         zone = name.partition("=")[2]
     if schedule.startswith("@every "):
-        seconds = max(1, int(to_duration(schedule.removeprefix("@every ")).total_seconds()))
+        # Rounded to nanoseconds, of which Go's durations are numbers.
+        seconds = max(1, int(round(duration_seconds(schedule.removeprefix("@every ")), 9)))
         time = float(int(after))
         while True:
             time += seconds
             yield time
-    yield from cron.times_after(schedule, ZoneInfo(zone) if zone else UTC, after)
+    yield from cron.times_after(schedule, _zone_of(zone), after)
 
 
 def latest_time(schedule: str, zone: str, after: float, now: float) -> tuple[float | None, int]:
@@ -46,5 +46,13 @@ def latest_time(schedule: str, zone: str, after: float, now: float) -> tuple[flo
 
 def local_time(time: float, zone: str) -> str:
     """Format seconds since the epoch as RFC 3339 in a time zone; `zone` is empty for UTC."""
-    local = datetime.fromtimestamp(int(time), ZoneInfo(zone) if zone else UTC)
+    local = datetime.fromtimestamp(int(time), _zone_of(zone))
     return local.isoformat().replace("+00:00", "Z")
+
+
+def _zone_of(name: str) -> tzinfo:
+    if not name:
+        return UTC
+    import zoneinfo  # noqa: PLC0415  # takes milliseconds, and few jobs have a time zone
+
+    return zoneinfo.ZoneInfo(name)

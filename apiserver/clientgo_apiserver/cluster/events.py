@@ -7,9 +7,10 @@ wait, the oldest are dropped. An event that the store rejects is written later.
 
 import uuid
 from collections import deque
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
+
+import msgspec
 
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo_apiserver.api.resources import Object
@@ -43,8 +44,7 @@ class _Recorded(NamedTuple):
     at: float
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(msgspec.Struct):
     """Token bucket of one object's events."""
 
     tokens: float

@@ -7,9 +7,10 @@ waits for every dependent that blocks it) and orphan (finalizer `orphan`: the de
 """
 
 from collections import Counter, defaultdict, deque
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
+
+import msgspec
 
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo.log import get_logger
@@ -42,8 +43,7 @@ class _Unresolvable(Exception):
     """The owners of an object cannot be determined: of a kind that is not served, or without a namespace."""
 
 
-@dataclass(slots=True)
-class _Owners:
+class _Owners(msgspec.Struct):
     """Uids of an object's owners: live ones, absent ones, and those that wait for their dependents."""
 
     solid: set[str]

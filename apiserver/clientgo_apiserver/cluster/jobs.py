@@ -6,9 +6,10 @@ has ended. One with another `managedBy` is left to its controller.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+
+import msgspec
 
 from clientgo_apiserver.api.conditions import condition_of, conditions_of, is_true
 from clientgo_apiserver.api.resources import Object
@@ -65,8 +66,7 @@ _TARGETS = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}
 """Conditions of a Job whose pods have not all ended yet."""
 
 
-@dataclass(slots=True)
-class _Backoff:
+class _Backoff(msgspec.Struct):
     """Failures of a Job since its last success, and when the last one was."""
 
     failures: int = 0

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
-_TOKEN = re.compile(
+from clientgo.internal.patterns import lazy_pattern
+
+_TOKEN = lazy_pattern(
     r"""\s*(?:
         \.(?P<name>[A-Za-z_][\w-]*) | \.?\["(?P<quoted>[^"]*)"\] | \.?(?P<all>\[\]) | \| | \.(?=\s|$|\|)
         | select\((?P<path>[^()=!]+)(?P<op>[=!]=)\s*"(?P<value>[^"]*)"\s*\)

@@ -17,8 +17,9 @@ Containers that end are restarted according to the pod's restart policy, after 1
 `simulation.clientgo.dev/job` of a Job is the value for its pods.
 """
 
-from dataclasses import dataclass
 from functools import partial
+
+import msgspec
 
 from clientgo_apiserver.api.conditions import condition_of, conditions_of, is_true
 from clientgo_apiserver.api.resources import Object
@@ -62,8 +63,7 @@ _STARTED = (
 )
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(msgspec.Struct):
     """Behavior of one pod, and the timer of its next step."""
 
     behavior: str

@@ -6,9 +6,10 @@ nothing does, it loses the finalizer `kubernetes`, and goes if no others are lef
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
+
+import msgspec
 
 from clientgo_apiserver.admission.namespaces import FINALIZER
 from clientgo_apiserver.api.conditions import condition_of
@@ -44,15 +45,14 @@ _DONE = {
 _Target = tuple[Key, Name]
 
 
-@dataclass(slots=True)
-class _Termination:
+class _Termination(msgspec.Struct):
     """Progress of one namespace: the objects to delete, and those that remain though deleted, with their finalizers."""
 
     objects: Iterator[_Target]
-    due: deque[_Target] = field(default_factory=deque)
-    remaining: dict[_Target, list[str]] = field(default_factory=dict)
-    kinds: Counter[Key] = field(default_factory=Counter)
-    finalizers: Counter[str] = field(default_factory=Counter)
+    due: deque[_Target] = msgspec.field(default_factory=deque)
+    remaining: dict[_Target, list[str]] = {}
+    kinds: Counter[Key] = msgspec.field(default_factory=Counter)
+    finalizers: Counter[str] = msgspec.field(default_factory=Counter)
     pods_only: bool = True
     written_at: float = -_STATUS_SECONDS
     is_waiting: bool = False  # for the time of the next write

@@ -6,9 +6,10 @@ no longer matches. Replicas are created in bursts, as by kube-controller-manager
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, ClassVar
+
+import msgspec
 
 from clientgo_apiserver.api.conditions import condition_of, is_true
 from clientgo_apiserver.api.limits import MAX_WAITING_PODS
@@ -37,8 +38,7 @@ _FULL = "pods is forbidden: {} pods already wait for a node, and this server has
 _RETRY_SECONDS, _MAX_RETRY_SECONDS = 0.1, 60.0
 
 
-@dataclass(slots=True)
-class _Burst:
+class _Burst(msgspec.Struct):
     """Creations and deletions of a sync of `obj` that have not run yet."""
 
     obj: Object

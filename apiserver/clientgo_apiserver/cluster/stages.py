@@ -24,11 +24,13 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from clientgo.errors import ConfigError
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.log import get_logger
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
 from clientgo_apiserver.api.resources import Object
@@ -42,13 +44,12 @@ from clientgo_apiserver.storage.stored import Key, name_of
 _log = get_logger(__name__)
 
 STAGES: Key = ("kwok.x-k8s.io", "stages")
-_EXPRESSION = re.compile(r"\{\{([^{}]*)\}\}")
+_EXPRESSION = lazy_pattern(r"\{\{([^{}]*)\}\}")
 _DELAY_FIELDS = frozenset(("durationMilliseconds", "jitterDurationMilliseconds"))
 _NEXT_FIELDS = frozenset(("statusTemplate", "statusSubresource", "patches", "finalizers", "delete", "event"))
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(msgspec.Struct, frozen=True):
     """One rule, as its object describes it.
 
     Raises:

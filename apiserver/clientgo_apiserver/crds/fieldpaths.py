@@ -3,11 +3,13 @@
 import re
 from typing import Any
 
+from clientgo.internal.patterns import lazy_pattern
+
 Schema = dict[str, Any]
 
 # A string without its closing quote is a token too: a search for one that is missing would begin again at each quote.
-_TOKEN = re.compile(r"[.\[\]]|'(?:\\.|[^'\\])*'?|[^.\[\]']+", re.DOTALL)
-_QUOTED = re.compile(r"'((?:\\.|[^'\\])*)'", re.DOTALL)
+_TOKEN = lazy_pattern(r"[.\[\]]|'(?:\\.|[^'\\])*'?|[^.\[\]']+", re.DOTALL)
+_QUOTED = lazy_pattern(r"'((?:\\.|[^'\\])*)'", re.DOTALL)
 _NOT_FOUND, _END = "does not refer to a valid field", "unexpected end of JSON path"
 
 

@@ -11,12 +11,12 @@ Most objects are valid: `conforms` recognises them in one call of msgspec, by a 
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from types import GenericAlias
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from clientgo.meta.jsonvalues import canonical, same
 from clientgo_apiserver.api.formats import text_format

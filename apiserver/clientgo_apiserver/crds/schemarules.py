@@ -3,11 +3,13 @@
 Schemas are decoded, so fields have the right types and empty ones are absent.
 """
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required
 from clientgo_apiserver.crds.embedded import embedded_errors
 from clientgo_apiserver.crds.fieldpaths import InvalidPath, find_field
@@ -30,11 +32,10 @@ _ROOT_WITH_STATUS = (
     *("MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items"),
     *("Properties", "ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"),
 )
-_BREAK = re.compile(r"[\n\r]")
+_BREAK = lazy_pattern(r"[\n\r]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Position:
+class _Position(msgspec.Struct, frozen=True):
     field_path: str
     root: bool = False
     inside_metadata: bool = False

@@ -12,13 +12,14 @@ from types import NoneType
 from typing import Any
 
 from clientgo.errors import Restorable
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.quantities import InvalidQuantity, as_text, canonical
 from clientgo_apiserver.api.gotext import QUANTITY_ERRORS, json_type
 
-_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII)
+_TIME = lazy_pattern(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII)
 _LAYOUTS = ("2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.000000Z07:00")
-_ELEMENT = re.compile(r"(?<=05)\.0+|Z07:00|\d+|.")
-_ALPHABET = re.compile("[A-Za-z0-9+/]*")
+_ELEMENT = lazy_pattern(r"(?<=05)\.0+|Z07:00|\d+|.")
+_ALPHABET = lazy_pattern("[A-Za-z0-9+/]*")
 # Elements of a layout: the range of their text, and its name in the message. The day is checked at the end.
 _RANGES = {"01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)}
 

@@ -14,12 +14,12 @@ A field with `gate=` is not stored while a gate that it names is off.
 these differ; types without such rows are the same there.
 """
 
-from importlib.resources import files
+from pathlib import Path
 
 from clientgo.meta.schema.gotypes import Section, read_table
 from clientgo_apiserver.releases.release import cached_by_release, current
 
-FILE = files(__package__) / "types.txt"
+FILE = Path(__file__).with_name("types.txt")
 
 
 @cached_by_release

@@ -17,7 +17,6 @@ logs, then the input.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -57,8 +56,7 @@ class _Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     disconnect: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Program:
+class _Program(msgspec.Struct, frozen=True):
     """A command that runs: its rule, whether it then prints its input, and which streams the client asked for."""
 
     rule: _Rule

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from clientgo_apiserver.api.datafiles import read_sections
@@ -28,7 +29,7 @@ Deferred = Callable[[], HTTPResponse]
 
 _HEALTH = ("healthz", "livez", "readyz")
 
-_CHECKS = read_sections(__package__, "health.txt")
+_CHECKS = read_sections(Path(__file__).with_name("health.txt"))
 _PAGES = (
     *("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2"),
     *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version"),

@@ -2,12 +2,11 @@
 
 import base64
 import binascii
-import re
-from dataclasses import dataclass
 from itertools import islice
 
 import msgspec
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, expired, not_found
 from clientgo_apiserver.handlers import tables
@@ -54,8 +53,7 @@ def render(resource: Resource, obj: Object, form: Form, include: str = "Metadata
     return obj
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """A part of a list at a revision: `at` is 0 for the present."""
 
     limit: int
@@ -183,7 +181,7 @@ def _versioned(value: Object, form: Form) -> Object:
 
 
 _INVALID_TOKEN = (binascii.Error, msgspec.DecodeError, RecursionError, ValueError)
-_TOKEN_TEXT = re.compile("[A-Za-z0-9_-]*")
+_TOKEN_TEXT = lazy_pattern("[A-Za-z0-9_-]*")
 _INCORRECT_REVISION = f"incorrect encoded start resourceVersion (version {_TOKEN_VERSION})"
 _EMPTY_START = f"encoded start key empty (version {_TOKEN_VERSION})"
 

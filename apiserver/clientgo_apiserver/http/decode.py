@@ -1,6 +1,5 @@
 """Decoding of request bodies: JSON, YAML or protobuf, with apiVersion and kind checked as the real server does."""
 
-import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
@@ -9,6 +8,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.yamlio import InvalidYAML, TooDeepYAML, TooLargeYAML, iterate_yaml
 from clientgo_apiserver.api.gotext import json_type
 from clientgo_apiserver.api.largejson import decode_large
@@ -67,11 +67,11 @@ _UNSERVED = {
     " VolumeAttributesClass",
 }
 # Halves of characters, which Go replaces; a whole character, or an escaped backslash, is found before its second half.
-_SURROGATE = re.compile(
+_SURROGATE = lazy_pattern(
     rb"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
 # Integers too large for Go's float64 have at least this many digits; Python's have no limit.
-_MAY_OVERFLOW = re.compile(rb"[0-9]{309}")
+_MAY_OVERFLOW = lazy_pattern(rb"[0-9]{309}")
 
 
 @lru_cache(maxsize=64)

@@ -4,18 +4,19 @@ Only used after decoding failed, so it may be slow; it scans the text once and s
 """
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import yaml
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.gotext import escaped
 
-_SPACE = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrtu])*+')
-_TOKEN = re.compile(rf'{_STRING.pattern}"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null')
+_SPACE = lazy_pattern(r"[ \t\r\n]*")
+_UNCLOSED = r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrtu])*+'
+_STRING = lazy_pattern(_UNCLOSED)
+_TOKEN = lazy_pattern(rf'{_UNCLOSED}"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null')
 _CLOSING = {"{": "}", "[": "]"}
 UNMARSHAL_ERRORS = "yaml: unmarshal errors:"
 _encode = msgspec.json.Encoder().encode

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.jsonvalues import html_escaped
 from clientgo.meta.yamlio import to_yaml
 from clientgo_apiserver.api.largejson import decode_fields, decode_items
@@ -223,8 +224,7 @@ STREAMED = (f"{JSON};stream=watch", "application/vnd.kubernetes.protobuf;stream=
 LISTED = (*PRODUCED, *STREAMED)
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(msgspec.Struct, frozen=True):
     """Form of the response: `kind` is empty for the object itself; `version` is that of meta.k8s.io.
 
     `indented` is for people who read JSON.
@@ -247,7 +247,7 @@ class Form:
 
 
 PLAIN = Form()
-_WEIGHT = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
+_WEIGHT = lazy_pattern(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 
 
 def _preference(entry: str) -> tuple[float, bool, bool]:

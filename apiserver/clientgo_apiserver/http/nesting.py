@@ -11,10 +11,11 @@ import re
 from itertools import accumulate
 from typing import Any
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.limits import MAX_DEPTH
 
 # Also without the closing quote: a search for one that is missing would begin again at each escaped quote.
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_STRINGS = lazy_pattern(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
 
 

@@ -3,6 +3,7 @@
 import re
 
 from clientgo.internal.gotext import duration_seconds
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.formats import is_go_duration
 from clientgo_apiserver.api.gotext import parse_int, parse_uint
 from clientgo_apiserver.api.limits import MAX_MANAGER_BYTES, REQUEST_SECONDS
@@ -22,7 +23,7 @@ from clientgo_apiserver.http.messages import Query
 _MATCH, _INITIAL = "resourceVersionMatch", "sendInitialEvents"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _NUMBER, _UNITS = r"(?:\d+(?:\.\d*)?|\.\d+)", "(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h)"
-_UNIT = re.compile(rf"[-+]?(?:{_NUMBER}{_UNITS}(?=[\d.]))*{_NUMBER}([^\d.]*)", re.ASCII)
+_UNIT = lazy_pattern(rf"[-+]?(?:{_NUMBER}{_UNITS}(?=[\d.]))*{_NUMBER}([^\d.]*)", re.ASCII)
 
 
 def read_timeout(query: Query) -> float:

@@ -6,7 +6,8 @@ Each message begins with the number of its channel. Of the `base64` protocols, i
 import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from clientgo_apiserver.api.status import bad_request
 from clientgo_apiserver.http.messages import HTTPRequest
@@ -67,8 +68,7 @@ class LostConnection(Exception):
     """The connection is to be closed without an end, as by a node that fails."""
 
 
-@dataclass(slots=True)
-class Upgrade:
+class Upgrade(msgspec.Struct):
     """The answer to a request that becomes a WebSocket of this subprotocol, which `run` uses."""
 
     protocol: str

@@ -6,7 +6,6 @@ a cluster network, services cannot be resolved: a webhook needs a `url`, or its 
 """
 
 import asyncio
-import re
 import socket
 import ssl
 import threading
@@ -14,7 +13,6 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from posixpath import normpath
 from typing import Any, TypeVar
@@ -25,6 +23,7 @@ import msgspec
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.internal.calloutcome import CallOutcome
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.rest.config import Config
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.http1 import TooLarge
@@ -52,12 +51,11 @@ _MAX_POOLS = 32
 _MAX_REASON = 200
 _HEADERS = (("User-Agent", "kube-apiserver"), ("Accept", "application/json"), ("Content-Type", "application/json"))
 _SAFE = "/%:@!$&'()*+,;=~-._"
-_MISTYPED = re.compile(r"Expected `([^`]+)`, got `([^`]+)` - at `\$\.([^`]+)`")
+_MISTYPED = lazy_pattern(r"Expected `([^`]+)`, got `([^`]+)` - at `\$\.([^`]+)`")
 _GO_NAMES = {"str": "string", "int": "number", "float": "number", "object": "object", "array": "array", "bool": "bool"}
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookEndpoint:
+class WebhookEndpoint(msgspec.Struct, frozen=True):
     """URL of a webhook, and the CA (PEM) that signs its certificate; without one, the system's CAs.
 
     In place of a Service, the CA has precedence over the `caBundle`, which is for the certificate of the Service.

@@ -1,8 +1,9 @@
 """Removal of the fields that a manager applied before and does not apply any more, as in structured-merge-diff."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from clientgo.meta.apply.mergerules import FieldPath, MergeRules, items
 from clientgo_apiserver.merging.comparison import field_set
@@ -21,8 +22,7 @@ from clientgo_apiserver.merging.fieldsets import (
 Object = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class VersionView:
+class VersionView(msgspec.Struct, frozen=True, eq=False):
     """One version of a kind: its merge rules, the conversion of an object to it, and the fields that writes ignore."""
 
     rules: MergeRules

@@ -1,7 +1,6 @@
 """Server-side apply: merging an apply configuration into an object, with conflict detection."""
 
 from collections import Counter, deque
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -51,8 +50,7 @@ class ApplyConflict(Restorable, Exception):
         self.causes = causes
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(msgspec.Struct, frozen=True):
     """The result of an apply: the object and its managedFields."""
 
     obj: Object

@@ -5,20 +5,18 @@ the index has a hash of each document, so that clients may cache a document for 
 """
 
 import hashlib
-from dataclasses import dataclass
-from importlib.metadata import version as version_of
-from importlib.resources import files
 from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import msgspec
 
-from clientgo.meta.schema.descriptions import descriptions_of
+from clientgo.meta.schema.descriptions import descriptions_of, package_file
 from clientgo_apiserver.api.resources import Registry, Resource
 from clientgo_apiserver.crds.embedded import EMBEDDED
-from clientgo_apiserver.gotypes.table import FILE
+from clientgo_apiserver.gotypes import table
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.registry.openapi_paths import (
+    FILE,
     custom_definition_name,
     discovery_paths,
     group_version_paths,
@@ -55,8 +53,7 @@ def builtin_hashes() -> dict[str, str]:
 
     They depend on the data files and on the package that has the descriptions; the documents are not built for them.
     """
-    data = [FILE.read_bytes(), (files(__package__) / "openapi.yaml").read_bytes()]
-    common = hashlib.sha512(b"".join([*data, version_of("kubernetes").encode()]))
+    common = hashlib.sha512(b"".join(file.read_bytes() for file in (table.FILE, FILE, package_file())))
     groups = {path_of(item.group, item.version): item.group for item in builtin_registry().resources()}
     paths = {*_WITHOUT_RESOURCES, *groups, *(f"apis/{group}" for group in groups.values() if group)}
     hashes = {}
@@ -88,8 +85,7 @@ def _builtin_document(path: str) -> bytes:
     )
 
 
-@dataclass(frozen=True)
-class _Published:
+class _Published(msgspec.Struct, frozen=True):
     """An index, the hash of each of its documents by path, and the custom resources of each group version."""
 
     version: int

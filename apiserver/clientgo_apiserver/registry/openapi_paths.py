@@ -6,21 +6,29 @@ that the server validates; `explain` finds a resource's kind by its path. Genera
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from clientgo_apiserver.api.datafiles import read_data
+from clientgo.meta.yamlio import read_yaml
 from clientgo_apiserver.api.resources import Resource, ServedSubresource
 from clientgo_apiserver.registry.schemas import META, definition_of, reference
 
 Json = dict[str, Any]
 
-_DATA = read_data(__package__, "openapi.yaml")
+FILE = Path(__file__).with_name("openapi.yaml")
 _READ = ("application/json", "application/yaml")
 _BUILTIN_READ = ("application/json", "application/vnd.kubernetes.protobuf", "application/yaml")
 _PATCH = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
 _BUILTIN_PATCH = (*_PATCH, "application/strategic-merge-patch+json")
 _STREAMS = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 _STRING = {"type": "string"}
+
+
+@cache
+def _data() -> Json:
+    document: Json = read_yaml(FILE.read_text(encoding="utf-8"))[0]
+    return document
 
 
 def custom_definition_name(group: str, version: str, kind: str) -> str:
@@ -63,8 +71,8 @@ def group_version_paths(group: str, version: str) -> Json:
 
 def discovery_paths(path: str) -> Json:
     """Return the path of a document without resources, such as `apis`, `apis/apps`, or `version`."""
-    if path in _DATA["discovery"]:
-        tag, operation_id, kind, *types = _DATA["discovery"][path]
+    if path in _data()["discovery"]:
+        tag, operation_id, kind, *types = _data()["discovery"][path]
         response = _content(reference(kind) if kind else _STRING, types or _BUILTIN_READ)
     else:
         tag = _group_name_of(path.removeprefix("apis/"))
@@ -106,7 +114,7 @@ def _subresource_items(resource: Resource, part: ServedSubresource, path: str) -
     version = part.version or resource.version
     target = _target(resource, part.group if part.version else resource.group, version, part.kind, part.name)
     if part.kind.endswith("Options"):
-        verbs = _DATA["connect"]["proxy" if part.name == "proxy" else "stream"]
+        verbs = _data()["connect"]["proxy" if part.name == "proxy" else "stream"]
         yield path, _connect_item(target, verbs, ())
         if part.name == "proxy":
             yield f"{path}/{{path}}", _connect_item(target, verbs, ("path",))
@@ -134,7 +142,7 @@ def _item(
     """Return the operations of a path, with the parameters that all of them have beside them."""
     allowed = target.resource.verbs if verbs is None else verbs
     operations = {
-        _DATA["methods"].get(action, action): _operation(target, action, named=named, everywhere=everywhere)
+        _data()["methods"].get(action, action): _operation(target, action, named=named, everywhere=everywhere)
         for action in actions
         if _verb(action) in allowed
     }
@@ -142,7 +150,7 @@ def _item(
 
 
 def _verb(action: str) -> str:
-    verb: str = _DATA["verbs"].get(action, action)
+    verb: str = _data()["verbs"].get(action, action)
     return verb
 
 
@@ -165,15 +173,15 @@ def _operation(target: _Target, action: str, *, named: bool, everywhere: bool) -
     scope += "Namespaced" if resource.namespaced and not everywhere else ""
     suffix = f"{resource.kind}{_part_name(target)}{'List' if action == 'watchlist' else ''}"
     suffix += "ForAllNamespaces" if everywhere else ""
-    queries = dict(_DATA["parameters"].get(action, {}))
+    queries = dict(_data()["parameters"].get(action, {}))
     if target.part == "log":
-        queries |= _DATA["log"]
-    queries |= _DATA["customParameters" if resource.custom else "builtinParameters"].get(action, {})
+        queries |= _data()["log"]
+    queries |= _data()["customParameters" if resource.custom else "builtinParameters"].get(action, {})
     body = _body(target, action)
     return {
         "tags": [target.tag],
         "description": f"{action} objects of kind {resource.kind}",
-        "operationId": f"{_DATA['operations'].get(action, action)}{_prefix(resource)}{scope}{suffix}",
+        "operationId": f"{_data()['operations'].get(action, action)}{_prefix(resource)}{scope}{suffix}",
         "parameters": _parameters(queries | {"pretty": "string"}, target, named=named, everywhere=everywhere),
         **({"requestBody": body} if body else {}),
         "responses": _responses(target, action),
@@ -185,7 +193,7 @@ def _operation(target: _Target, action: str, *, named: bool, everywhere: bool) -
 def _connect_item(target: _Target, methods: Iterable[str], path_parameters: tuple[str, ...]) -> Json:
     suffix = f"{'Namespaced' if target.resource.namespaced else ''}{target.resource.kind}{_part_name(target)}"
     suffix += "WithPath" if path_parameters else ""
-    queries = _DATA["connectParameters"][target.part]
+    queries = _data()["connectParameters"][target.part]
     parameters = _parameters(queries, target, named=True, in_path=path_parameters)
     return _with_shared_parameters(
         {
@@ -253,8 +261,8 @@ def _responses(target: _Target, action: str) -> Json:
     elif target.part == "log":
         schema, types = _STRING, (*types, "text/plain")
     responses: Json = {
-        code: {"description": _DATA["responses"][code], "content": _content(schema, types)}
-        for code in _DATA["codes"].get(action, ("200",))
+        code: {"description": _data()["responses"][code], "content": _content(schema, types)}
+        for code in _data()["codes"].get(action, ("200",))
     }
     return {**responses, "401": {"description": "Unauthorized"}}
 
@@ -265,7 +273,7 @@ def _list_definition(resource: Resource) -> str:
 
 
 def _part_name(target: _Target) -> str:
-    name: str = _DATA["partNames"].get(target.part, target.part[:1].upper() + target.part[1:])
+    name: str = _data()["partNames"].get(target.part, target.part[:1].upper() + target.part[1:])
     return name
 
 

@@ -6,7 +6,7 @@ the first stage of a row does not have the gate, nor one from the stage `removed
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 from clientgo.version import minor_of
@@ -24,7 +24,7 @@ class Gate(NamedTuple):
 
 @cache
 def _rows() -> Mapping[str, str]:
-    lines = (files(__package__) / "gates.txt").read_text(encoding="utf-8").splitlines()
+    lines = Path(__file__).with_name("gates.txt").read_text(encoding="utf-8").splitlines()
     return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
 
 

@@ -5,13 +5,13 @@ memory: one that does not read its response, or does not finish its request, is 
 """
 
 import asyncio
-import re
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
 from itertools import count
 from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.status import ApiFailure, too_large
 from clientgo_apiserver.api.users import ANONYMOUS
 from clientgo_apiserver.auth.flows import flow_uids
@@ -39,7 +39,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f]")
+_CONTROL = lazy_pattern("[\x00-\x08\x0a-\x1f\x7f]")
 """What no value of a header may contain."""
 
 _FLOW = "X-Kubernetes-Pf-Flowschema-Uid: %s\r\nX-Kubernetes-Pf-Prioritylevel-Uid: %s\r\n"

@@ -1,7 +1,4 @@
-"""WebSocket connections below ASGI: what has arrived is parsed a little at a time.
-
-Imported by uvicorn at the first use, because only servers with pods have WebSockets.
-"""
+"""WebSocket connections below ASGI: what has arrived is parsed a little at a time."""
 
 from typing import Any
 

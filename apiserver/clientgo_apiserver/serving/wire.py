@@ -5,12 +5,12 @@ or because the client does not read.
 """
 
 import asyncio
-import re
 from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.limits import MAX_HEAD_BYTES
 from clientgo_apiserver.api.users import User, authenticated
 from clientgo_apiserver.http.upgrades import SUBRESOURCES
@@ -23,7 +23,7 @@ _TOO_LARGE = (
 )
 
 _METHODS = tuple(f"{name} ".encode() for name in ("POST", "GET", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"))
-_METHOD = re.compile(rb"(?!CONNECT )([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) ")
+_METHOD = lazy_pattern(rb"(?!CONNECT )([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}) ")
 
 
 class Exchange:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
+
+import msgspec
 
 from clientgo.meta.selectors import (
     EXPRESSION_OPERATORS,
@@ -26,8 +27,7 @@ _FEW = 8
 """Requirements and values that are checked one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class SelectionPredicate:
+class SelectionPredicate(msgspec.Struct, frozen=True):
     """Label and field selectors of a list, watch or deletecollection."""
 
     labels: Selector

@@ -8,7 +8,6 @@ revision, regardless of the number of objects.
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import merge
 from typing import Any, Protocol
 
@@ -128,8 +127,7 @@ class Journal(Protocol):
 _UNCHANGED: Mapping[Name, Entry | None] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(msgspec.Struct, frozen=True):
     """Names of one namespace (all if empty) after `after`."""
 
     namespace: str = ""

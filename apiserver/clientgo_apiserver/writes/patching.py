@@ -1,9 +1,9 @@
 """Patches: JSON patch, merge patch, strategic merge patch, and the configurations of server-side apply."""
 
-import re
 from functools import partial
 from typing import Any
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.patches import PatchError, mergepatch
 from clientgo_apiserver.api.gotext import go_map, json_type
 from clientgo_apiserver.api.resources import Object, Resource
@@ -182,7 +182,7 @@ def _identity(resource: Resource, obj: Object) -> str:
 
 
 # What is valid in JSON and not in YAML: half characters in escapes, and some characters themselves.
-_NO_YAML = re.compile(rb"\\u[dD][89a-fA-F]|\x7f|\xc2[\x80-\x84\x86-\x9f]|\xef\xbf[\xbe\xbf]")
+_NO_YAML = lazy_pattern(rb"\\u[dD][89a-fA-F]|\x7f|\xc2[\x80-\x84\x86-\x9f]|\xef\xbf[\xbe\xbf]")
 
 
 def _json_object(body: bytes) -> Any:

@@ -14,6 +14,7 @@ from clientgo_apiserver.cluster.cronschedule import latest_time, local_time, tim
         ("0 0 13 * fri", "", 1_700_000_000, 1_700_179_200),  # either day, as neither field is a star
         ("*/7 * * * *", "", 1_700_000_000, 1_700_000_040),
         ("@every 90s", "", 1_700_000_000, 1_700_000_090),
+        ("@every 1.15m", "", 1_700_000_000, 1_700_000_069),  # 68.99 seconds as a float
         # 2:30 does not exist on the day on which clocks are put forward, and 1:30 comes twice when they are put back.
         ("30 2 * * *", "America/New_York", 1_710_046_800, 1_710_138_600),
         ("30 1 * * *", "America/New_York", 1_730_611_800, 1_730_615_400),

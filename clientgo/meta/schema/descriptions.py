@@ -35,7 +35,7 @@ def descriptions_of(definition: str) -> Descriptions:
     if match is None:
         return Descriptions()
     group, version = match.groups()
-    folder = _models()
+    folder = package_file().parent / "client" / "models"
     # Types of the same name in several groups have the group in the names of their models.
     for model in (f"{version.capitalize()}{name}", f"{group.capitalize()}{version.capitalize()}{name}"):
         path = folder / f"{_snake_case(model)}.py"
@@ -44,11 +44,12 @@ def descriptions_of(definition: str) -> Descriptions:
     return Descriptions()
 
 
-def _models() -> Path:
+def package_file() -> Path:
+    """Return the file of the package, which has its version."""
     spec = find_spec("kubernetes")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("the package `kubernetes` is not installed")
-    return Path(spec.origin).parent / "client" / "models"
+    return Path(spec.origin)
 
 
 def _snake_case(name: str) -> str:

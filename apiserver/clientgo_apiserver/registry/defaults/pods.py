@@ -1,20 +1,20 @@
 """Defaults within pods and of a few other types that depend on more than one field."""
 
-import re
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.quantities import ParsedQuantity, total
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.http.messages import cached
 
 CONTAINERS = ("containers", "initContainers")
-_DOMAIN = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9][A-Za-z0-9-]*(\.[A-Za-z0-9][A-Za-z0-9-]*)*)(:[0-9]+)?")
-_COMPONENT = re.compile(r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*")
-_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
-_DIGEST = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}")
-_IDENTIFIER = re.compile(r"[0-9a-f]{64}")
+_DOMAIN = lazy_pattern(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9][A-Za-z0-9-]*(\.[A-Za-z0-9][A-Za-z0-9-]*)*)(:[0-9]+)?")
+_COMPONENT = lazy_pattern(r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*")
+_TAG = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_DIGEST = lazy_pattern(r"[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}")
+_IDENTIFIER = lazy_pattern(r"[0-9a-f]{64}")
 _OVERCOMMITTED = ("cpu", "memory")
 
 

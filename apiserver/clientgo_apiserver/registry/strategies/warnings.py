@@ -2,10 +2,10 @@
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.quantities import ParsedQuantity
 from clientgo_apiserver.api.gotext import quoted_text
 from clientgo_apiserver.api.names import label_errors
@@ -24,7 +24,7 @@ from clientgo_apiserver.releases.release import current
 Warn = Callable[[Object, Object | None], Iterable[str]]
 """Returns the warnings about an object and the one it replaces, None if it is created."""
 
-_PEM_LINE = re.compile(rb"-----(BEGIN|END) ([^-]*)-----\s*")
+_PEM_LINE = lazy_pattern(rb"-----(BEGIN|END) ([^-]*)-----\s*")
 _DNS_LABEL = "which can result in surprising behavior; a DNS label is recommended"
 _STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"

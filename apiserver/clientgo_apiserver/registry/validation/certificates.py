@@ -2,13 +2,13 @@
 
 import base64
 import binascii
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.conditions import conditions_of, is_true
 from clientgo_apiserver.api.names import qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
@@ -29,7 +29,7 @@ from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, with
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate, CertificateSigningRequest
 
-_MARK = re.compile(rb"-----(BEGIN|END) ([^-\n]{1,64})-----")
+_MARK = lazy_pattern(rb"-----(BEGIN|END) ([^-\n]{1,64})-----")
 _OMITTED = "<value omitted>"
 _MAX_BUNDLE, _MAX_UID, _MAX_REQUEST, _MAX_CHAIN, _MAX_ANNOTATIONS = 1 << 20, 128, 4096, 65_536, 1 << 18
 _HOUR, _DAY = 3_600, 86_400
@@ -39,7 +39,7 @@ _REQUEST_FINAL = ("Approved", "Denied", "Failed")
 _LEGACY_SIGNER = "kubernetes.io/legacy-unknown"
 _ONE_FINAL = 'There may be at most one condition with type "Issued", "Denied", or "Failed"'
 _MARGIN = timedelta(minutes=10)
-_SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[-.0-9A-Za-z]+)?(?:\+[-.0-9A-Za-z]+)?")
+_SEMVER = lazy_pattern(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[-.0-9A-Za-z]+)?(?:\+[-.0-9A-Za-z]+)?")
 _OLDEST = "OldestEmulationVersion"
 
 

@@ -3,7 +3,7 @@
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.resources import files
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -96,10 +96,10 @@ class CompiledRules:
 def sections() -> dict[str, list[str]]:
     """Return the lines of each type of all rule files."""
     lines_by_type: dict[str, list[str]] = {}
-    package = __name__.rpartition(".")[0]
-    for folder in (package, f"{package}.pods", f"{package}.workloads"):
-        for file in sorted(entry.name for entry in files(folder).iterdir() if entry.name.endswith(".txt")):
-            for name, lines in read_sections(folder, file).items():
+    root = Path(__file__).parent
+    for folder in (root, root / "pods", root / "workloads"):
+        for file in sorted(folder.glob("*.txt")):
+            for name, lines in read_sections(file).items():
                 lines_by_type.setdefault(name, []).extend(served_rows(lines))
     return lines_by_type
 

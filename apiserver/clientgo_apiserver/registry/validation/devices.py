@@ -1,11 +1,11 @@
 """Rules of dynamic resource allocation: requests for devices, their results, and the devices of slices."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.jsonvalues import canonical, same
 from clientgo_apiserver.api.names import label_errors, qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
@@ -16,8 +16,8 @@ from clientgo_apiserver.registry.validation.pods.resources import is_extended
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 
 _MAX_RAW, _MAX_NAME, _MAX_ID, _MAX_ATTRIBUTES, _MAX_CONDITIONS = 10 * 1024, 253, 32, 32, 4
-_IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
-_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_IDENTIFIER = lazy_pattern("[A-Za-z_][A-Za-z0-9_]*")
+_UUID = lazy_pattern("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 _BOTH = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
 _NODES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")

@@ -1,9 +1,9 @@
 """Rules of quotas, limit ranges and nodes."""
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.gotext import quoted_text
 from clientgo_apiserver.api.names import label_value_errors, qualified_errors
 from clientgo_apiserver.api.resources import Object
@@ -124,7 +124,7 @@ def limit_range_item(value: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 _MAX_FEATURE = 253
-_FEATURE = re.compile("[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
+_FEATURE = lazy_pattern("[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
 _FEATURE_FORM = (
     "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or"
     " MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.names import subdomain_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required, too_long
@@ -12,9 +13,9 @@ from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 CERTIFICATE_PATHS = ("credentialBundlePath", "keyPath", "certificateChainPath")
 _ISCSI = {
-    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)$"),
-    "eui": re.compile(r"eui\.[A-Fa-f0-9]{16}$"),
-    "naa": re.compile(r"naa\.[A-Fa-f0-9]{32}$"),
+    "iqn": lazy_pattern(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)$"),
+    "eui": lazy_pattern(r"eui\.[A-Fa-f0-9]{16}$"),
+    "naa": lazy_pattern(r"naa\.[A-Fa-f0-9]{32}$"),
 }
 
 

@@ -1,8 +1,9 @@
 """Rules of workloads that relate several fields, and of numbers that may be percentages."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from clientgo_apiserver.api.names import label_errors, label_value_errors, percent_errors, qualified_errors
 from clientgo_apiserver.api.resources import Object

@@ -1,15 +1,15 @@
 """Rules of cron schedules and time zones."""
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 
 from clientgo.internal.cron import DESCRIPTORS, FIELDS, part_values
+from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.formats import is_go_duration
 from clientgo_apiserver.api.status import Cause, invalid_value
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
-_ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
+_ZONE_PART = lazy_pattern(r"[A-Za-z.\-_0-9+]{1,14}")
 
 
 @rule()
