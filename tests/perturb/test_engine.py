@@ -50,6 +50,16 @@ def test_correct_controller_survives_every_plan_twice_in_the_same_way() -> None:
     ]
 
 
+def test_old_caches_catch_up_five_seconds_after_the_restart() -> None:
+    seconds = []
+    for result in perturb(Correct, STEPS, only=["stale"]):
+        times = {entry.text: entry.at for entry in result.run.trace if entry.lane == "perturb"}
+        if (end := times.pop("caches catch up: a delay has passed", None)) is not None:
+            seconds.append(end - min(times.values()))
+    assert seconds
+    assert set(seconds) == {5.0}
+
+
 @pytest.mark.parametrize(
     ("broken", "plan", "oracle"),
     [

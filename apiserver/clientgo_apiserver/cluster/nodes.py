@@ -178,11 +178,12 @@ class NodeSimulation(InternalController):
         return [pod for pod in self._store.list(PODS) if pod["spec"].get("nodeName") == node]
 
     def _heartbeat(self) -> None:
+        """Renew the Leases before they are next read: until then no time has to come."""
         self._state.delay(LEASES, self._renew_leases)
-        self._later(_HEARTBEAT_SECONDS, self._heartbeat)
 
     def _renew_leases(self) -> None:
-        """Renew the Leases of all nodes, some now and the others later."""
+        """Renew the Leases of all nodes, some now and the others later, and again after some time."""
+        self._later(_HEARTBEAT_SECONDS, self._heartbeat)
         names = [node["metadata"]["name"] for node in self._store.list(NODES)]
         self._state.call_with_retry(self._sync, "leases", *names[:_LEASES])
         for start in range(_LEASES, len(names), _LEASES):

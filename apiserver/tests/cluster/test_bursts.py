@@ -123,6 +123,9 @@ def test_leases_of_nodes_are_renewed_when_they_are_read(cluster: PodCluster) -> 
     leases = cluster.store.list(("coordination.k8s.io", "leases"))
     assert rounds.count("renewed") == 3
     assert {lease["spec"]["renewTime"] for lease in leases} == {"2023-11-14T22:13:30.000000Z"}
+    cluster.clock.step(10)
+    cluster.scheduler.run()
+    assert cluster.scheduler.next_due() is None, "no time has to come until they are read again"
 
 
 def test_no_pods_are_created_while_thousands_wait_for_a_node(cluster: PodCluster) -> None:

@@ -91,6 +91,10 @@ class Perturbation:
         """Do something because nothing else happens; return whether it did."""
         return False
 
+    def next_due(self) -> float | None:
+        """Return the time at which `idle` has something to do if nothing else happens, or None."""
+        return None
+
     def before_step(self, world: "World", number: int) -> None:
         """Prepare for a step."""
 
@@ -286,7 +290,8 @@ class World:
             self._last_read = self.time.now()
         polled = min(self._last_read, self._last_write + (MAX_POLLS - 1) * self.settle)
         quiet_at = self._end if self._end is not None else max(self._last_write, polled) + self.settle
-        dues = [self.server.next_due(), *(operator.clock.next_due() for operator in self._active())]
+        dues = [self.server.next_due(), self.perturbation.next_due()]
+        dues += [operator.clock.next_due() for operator in self._active()]
         until = min([quiet_at, *(due for due in dues if due is not None)])
         if self._end is not None and self.perturbation.blind and until > self.time.now() + SOON:
             self.perturbation.release(self)  # before so much time passes, the operator sees everything

@@ -178,6 +178,10 @@ class Stale(Perturbation):
             return True
         return False
 
+    def next_due(self) -> float | None:
+        """Return the time at which the caches catch up."""
+        return self._release_at if self._active else None
+
     def release(self, world: World) -> None:
         """Catch up."""
         self._release(world, "the operator cannot get further")
