@@ -39,8 +39,9 @@ _COPIES = ("/last-applied-configuration", "/last-handled-configuration")
 
 _OF_EVERY_CLUSTER = frozenset(("default", "kube-node-lease", "kube-public", "kube-system"))
 
-PathMasks = Mapping[int, list[tuple[FieldPath, bool]]]
-"""Masked paths of a resource by length, and whether the user ignores them."""
+PathMasks = dict[str, Any]
+"""Masked paths of a resource as a tree by their keys; the node at the end of one has `_END`: if the user ignores it."""
+_END = ""
 
 
 class Masks:
@@ -83,10 +84,12 @@ class Masks:
     def paths(self) -> Mapping[str, PathMasks]:
         """Return the masked paths by resource."""
         if self._paths[0] != len(self.fields):
-            paths: dict[str, dict[int, list[tuple[FieldPath, bool]]]] = {}
+            paths: dict[str, PathMasks] = {}
             for resource, path in self.fields:
-                of_length = paths.setdefault(resource, {}).setdefault(len(path), [])
-                of_length.append((path, (resource, path) in self.ignored))
+                node = paths.setdefault(resource, {})
+                for key in path:
+                    node = node.setdefault(f"/{key}", {})
+                node[_END] = (resource, path) in self.ignored
             self._paths = len(self.fields), paths
         return self._paths[1]
 
@@ -193,7 +196,8 @@ def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: 
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
     if "deletionTimestamp" in metadata:
         metadata["deletionTimestamp"] = "(set)"
-    normal = _normal({**obj, "metadata": metadata}, (), texts, masks.paths().get(resource, {}), generation)
+    tree = masks.paths().get(resource)
+    normal = _normal({**obj, "metadata": metadata}, "", texts, [tree] if tree else [], generation)
     if isinstance(normal, dict) and isinstance(normal["metadata"], dict):
         for name in ("labels", "annotations"):
             if normal["metadata"].get(name) == {}:
@@ -214,9 +218,10 @@ def _without_empty(value: Any) -> Any:
     return [_without_empty(item) for item in value] if isinstance(value, list) else value
 
 
-def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: PathMasks, generation: Any) -> Any:
-    if masks and (matching := [ignored for mask, ignored in masks.get(len(path), ()) if _matches(mask, path)]):
-        return _IGNORED if any(matching) else MaskedValue(value)
+def _normal(value: Any, name: str, texts: Mapping[str, str], masks: list[PathMasks], generation: Any) -> Any:
+    """Return a value in the form of `normalized`; `name` is its key, and `masks` are the nodes of its path."""
+    if masks and (ends := [mask[_END] for mask in masks if _END in mask]):
+        return _IGNORED if any(ends) else MaskedValue(value)
     if isinstance(value, dict):
         result = {}
         for key, member in value.items():
@@ -224,15 +229,21 @@ def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: PathMa
                 continue
             if key == "observedGeneration" and isinstance(member, int) and generation is not None:
                 result[key] = _observed(member, generation)
-            elif (normal := _normal(member, (*path, key), texts, masks, generation)) is not _IGNORED:
+            elif (normal := _normal(member, key, texts, masks and _below(masks, key), generation)) is not _IGNORED:
                 result[key] = normal
         return result
     if isinstance(value, list):
-        normals = (_normal(item, (*path, str(n)), texts, masks, generation) for n, item in enumerate(value))
+        normals = (
+            _normal(item, "", texts, masks and _below(masks, str(n)), generation) for n, item in enumerate(value)
+        )
         items = [normal for normal in normals if normal is not _IGNORED]
         # several writers add their conditions in any order
-        return sorted(items, key=lambda each: str(value_at(each, ("type",)))) if path[-1:] == ("conditions",) else items
+        return sorted(items, key=lambda each: str(value_at(each, ("type",)))) if name == "conditions" else items
     return _normal_text(value, texts) if isinstance(value, str) else value
+
+
+def _below(masks: list[PathMasks], key: str) -> list[PathMasks]:
+    return [node for mask in masks for part in (f"/{key}", "/*") if (node := mask.get(part)) is not None]
 
 
 def _normal_text(value: str, texts: Mapping[str, str]) -> str:

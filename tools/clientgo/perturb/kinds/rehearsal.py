@@ -142,11 +142,11 @@ class Rehearsal:
 
     def differences(self, expected: Moment, actual: Moment) -> list[StateDifference]:
         """Return the differences of two states, without effects that are not undone."""
+        states = [normalized(moment.state, self.masks) for moment in (expected, actual)]
+        if states[0] == states[1]:
+            return []
         placed = _placed(expected.run) | _placed(actual.run)
-        before, after = (
-            without_scale(by_workload(without_history(normalized(moment.state, self.masks), placed)))
-            for moment in (expected, actual)
-        )
+        before, after = (without_scale(by_workload(without_history(state, placed))) for state in states)
         differing = (
             each for each in state_differences(before, after) if not is_default(each, expected.run, actual.run)
         )
