@@ -24,6 +24,7 @@ _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 _BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 _PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 _PROVISIONERS = ("volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner")
+_SCRATCH = "/tmp/"  # nosec B108  # of volumes, which no node has
 _STATIC_ONLY = "kubernetes.io/no-provisioner"
 _NO_VOLUME = "no persistent volumes available for this claim and no storage class is set"
 _NO_CONSUMER = "waiting for first consumer to be created before binding"
@@ -145,7 +146,7 @@ class VolumeBinder(InternalController):
         path = (volume["spec"].get("hostPath") or {}).get("path", "")
         if _phase(volume) not in ("Released", "Failed"):
             self._set_phase(volume, "Released")
-        elif policy == "Delete" and (_is_provisioned(volume) or path.startswith("/tmp/")):
+        elif policy == "Delete" and (_is_provisioned(volume) or path.startswith(_SCRATCH)):
             self._attempt("delete the volume", ("", name), lambda: self._internal.delete(VOLUMES, "", name))
         elif policy == "Delete" and "csi" not in volume["spec"] and _phase(volume) != "Failed":
             reason = f'error getting deleter volume plugin for volume "{name}": no deletable volume plugin matched'
