@@ -8,7 +8,9 @@ from benchmarks.cluster import Cluster, cluster_for
 from benchmarks.endpoint import send_all
 from benchmarks.model import GO, OFFICIAL, OURS, Case, Figure, Limit, Measure, Setting
 
-LIMITS = (Limit(0.95, GO), Limit(0.5, OFFICIAL))
+LIMITS = (Limit(0.5, OFFICIAL),)
+"""The time beside Go is decided by how fast the server answers writes: no series of rounds tells it."""
+IDLE = (Limit(0.65, GO), *LIMITS)
 
 
 def backlog(cluster: Cluster, subject: str, count: int, workers: int) -> Mapping[str, float]:
@@ -41,7 +43,7 @@ def _case(name: str, full: int, quick: int, workers: int, *peers: str) -> Case:
         figures=(
             Figure(key="seconds", unit="s", words="start → last Foo synced", limits=LIMITS, steady=False),
             Figure(key="cpu", unit="s", words="processor time until then", limits=LIMITS),
-            Figure(key="settled", unit="s", words="processor time until it is idle: events sent", limits=LIMITS),
+            Figure(key="settled", unit="s", words="processor time until it is idle: events sent", limits=IDLE),
             Figure(key="peak", unit="MB", words="peak memory"),
             Figure(key="writes", unit="", words="writes for each Foo"),
         ),

@@ -45,7 +45,7 @@ FIGURES = (
     Figure(key="peak", unit="MB", words="peak memory", limits=(Limit(48.0),)),
     Figure(key="writes", unit="", words="writes for each Foo", limits=(Limit(3.0),)),
     Figure(key="scale_seconds", unit="s", words="all scaled: first change → last Deployment changed", steady=False),
-    Figure(key="scale_cpu", unit="s", words="processor time for scaling"),
+    Figure(key="scale_cpu", unit="s", words="processor time for scaling", limits=(Limit(0.5, GO),)),
     Figure(key="scale_writes", unit="", words="writes for each scaled Foo", limits=(Limit(2.0),)),
 )
 
