@@ -33,12 +33,15 @@ def changed(schema: dict[str, Any], value: Any) -> list[Any]:
         ({"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}, ["p"],
          [ABSENT, [], ["p", "pb"], ["pb", "p"], ["p-b"]]),
         ({"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1}, ["p"], [ABSENT, ["p-b"]]),
+        ({"type": "array", "items": {"type": "object", "properties": {"n": {"type": "array"}}}}, [{"n": ["x"]}],
+         [ABSENT, [], [{"n": ["x"]}, {"n": ["xb"]}], [{"n": ["xb"]}, {"n": ["x"]}], [{}], [{"n": []}],
+          [{"n": ["x", "xb"]}], [{"n": ["xb", "x"]}], [{"n": ["x", "x"]}], [{"n": ["x-b"]}]]),
         ({"type": "array", "items": {"type": "string"}}, None, [["ab", "a"]]),
         ({"type": "object", "additionalProperties": {"type": "string"}}, {"k": "v"},
          [ABSENT, {}, {"k": "v-b"}, {"k": "v", "added": "a"}]),
         ({"type": "object", "additionalProperties": {"type": "string"}}, None, [{"added": "a"}]),
     ],
-    ids=["enum", "bounds", "boolean", "default", "absent", "list", "set", "list of one",
+    ids=["enum", "bounds", "boolean", "default", "absent", "list", "set", "list of one", "list of lists",
          "absent list", "map", "absent map"],
 )  # fmt: skip
 def test_fields_change_to_other_valid_values(schema: dict[str, Any], value: Any, expected: list[Any]) -> None:

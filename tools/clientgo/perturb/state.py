@@ -34,7 +34,7 @@ class ObjectChange(NamedTuple):
     step: int
     at: float = 0.0
     is_blind: bool = False
-    """True if the operator cannot see the current state then."""
+    """True if the operator cannot see the current state then, or has not reacted to it yet."""
 
     def apply(self, objects: dict[ObjectRef, Object]) -> None:
         """Carry the change out in a dict of objects."""

@@ -221,11 +221,16 @@ def _other_item(schema: Schema, item: Any, keys: Sequence[str]) -> Any:
         numbers = [name for name, value in item.items() if _may_grow(properties.get(name, {}), value)]
         keys = [*keys, *(name for name in _KEYS if name in item), *numbers] or list(item)[:1]
         return {**item, **{key: _other_item(properties.get(key, {}), item[key], ()) for key in keys if key in item}}
+    if isinstance(item, list):
+        items = schema.get("items") or {}
+        return [*item[:-1], _other_item(items, item[-1], ())] if item else [sample(items)]
     if schema.get("enum"):
         return next((other for other in schema["enum"] if other != item), item)
     if isinstance(item, bool):
         return not item
-    return item + 1 if isinstance(item, int | float) else next_text(item) or f"{item}b"
+    if isinstance(item, int | float):
+        return item + 1
+    return next_text(item) or f"{item}b" if isinstance(item, str) else item
 
 
 _KEYS = ("name", "key", "id")

@@ -142,7 +142,7 @@ class World:
         self._pending: list[Frame] = []
         self._last_write = self._last_read = self._active_at = 0.0
         self._end: float | None = None  # of a step that lets time pass
-        self._step_writes = 0
+        self._step_writes, self._sees_old = 0, False
         self.base = ClusterState({})
         """State in which the steps begin: that after the operator's start."""
         self.operators: list[RunningOperator] = []
@@ -176,7 +176,7 @@ class World:
         self.perturbation, self._on_change = perturbation or Perturbation(), on_change
         self.trace, self.writes, self.frames, self.changes = [], [], [], []
         self.step, self.base_revision, self._began = -1, self.server.revision, self.time.now()
-        self._revivals = 0
+        self._revivals, self._sees_old = 0, False
 
     def start(self) -> None:
         """Start the operator; names that another replica uses are free for it."""
@@ -270,6 +270,7 @@ class World:
             self._limit = max(self._limit, self.time.now() + 10 * self.settle + 60.0)
         self.pace.wait_until_idle()
         self._collect()
+        self._sees_old |= self.perturbation.blind
         if [operator for operator in self._active() if operator.clock.wake_due()]:  # of each, not only the first
             return True
         if self._step_writes > MAX_BLIND_WRITES and self.perturbation.blind:
@@ -277,7 +278,10 @@ class World:
         if self._deliver() or exchange(self._active()) or self._answer() or self._restart:
             self._active_at = self.time.now()
             return True
-        return self.time.now() >= self._active_at + self.pace.pause and self.perturbation.idle(self)
+        if self.time.now() >= self._active_at + self.pace.pause and self.perturbation.idle(self):
+            return True
+        self._sees_old = self.perturbation.blind  # it has reacted to everything that it sees
+        return False
 
     def deliver_later(self, frame: Frame) -> None:
         """Deliver a frame that a perturbation has held back."""
@@ -439,7 +443,7 @@ class World:
         ref = ObjectRef(resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
         if resource in EVENTS or ref in self._elections:
             return
-        old, now, is_blind = served.old, self.time.now(), self.perturbation.blind
+        old, now, is_blind = served.old, self.time.now(), self._sees_old
         change = ObjectChange(served.revision, served.kind, ref, old, served.new, self._actor, self.step, now, is_blind)
         if not self._deletes_many:
             self._actor = "server"  # what a request causes further is the server's
