@@ -85,7 +85,10 @@ class ControllerBuilder:
         return self._with(cls, source)
 
     def watches(self, cls: type[T], to_requests: ToRequests[T], *predicates: Predicate) -> "ControllerBuilder":
-        """Reconcile the names that `to_requests`, a function or `MapFuncs`, returns for changed objects of a kind."""
+        """Reconcile the names that `to_requests`, a function or `MapFuncs`, returns for changed objects of a kind.
+
+        A function is called for both states of a changed object, so that what an object has left is reconciled, too.
+        """
         _check_map(to_requests)
         _checked(predicates)
         return self._with(cls, lambda: KindSource(self._manager.cache, cls, to_requests, predicates))

@@ -249,6 +249,23 @@ def test_status_is_not_judged_by_what_the_operator_cannot_see() -> None:
     perturb(WithSettings, actions, plans=["reference", "late:configmaps:2:step"]).check()
 
 
+def test_children_of_two_owners_may_exist_at_a_time() -> None:
+    def children(*owners: str) -> ScenarioRun:
+        run = ScenarioRun([], changes=[change(ObjectRef("tenants", "", name), {}, "user") for name in ("oil", "gas")])
+        for number, owner in enumerate(owners):
+            name = f"c-{number}"
+            metadata = {"uid": name, "ownerReferences": [{"kind": "Tenant", "name": owner, "uid": owner}]}
+            run.changes.append(change(ObjectRef("configmaps", "default", name), {"metadata": metadata}))
+        return run
+
+    def judged(run: ScenarioRun) -> list[str]:
+        judged = Judged(run, children("oil"), Masks(), {}, is_blind=False)
+        return [violation.text for violation in ORACLES["too-many"].check(judged)]
+
+    assert judged(children("oil", "gas")) == []
+    assert judged(children("oil", "oil")) == ["2 objects of configmaps exist at a time, the reference has at most 1"]
+
+
 class LabelsAsVerbs(Reconciler[Greeting], owns=[Role], name="labelsasverbs"):
     """Keeps a Role, whose rule must have a verb."""
 

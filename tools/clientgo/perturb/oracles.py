@@ -22,6 +22,7 @@ from clientgo.perturb.kinds.refusals import claims_ready, is_reported
 from clientgo.perturb.kinds.rehearsal import Moment, without_history
 from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import (
+    ALL_OWNERS,
     SOON,
     ClusterState,
     Object,
@@ -190,10 +191,21 @@ def _wanted(state: ClusterState, ref: ObjectRef, judged: Judged) -> Object:
 
 
 def _too_many(judged: Judged) -> Iterator[Violation]:
-    most, unseen = {**most_objects(judged.reference.changes), **judged.allowed}, [*_unseen(judged)]
-    for resource, count in most_objects(judged.run.changes, unseen).items():
-        if count > most.get(resource, 0):
-            text = f"{count} objects of {resource} exist at a time, the reference has at most {most.get(resource, 0)}"
+    most, counts = most_objects(judged.reference.changes), most_objects(judged.run.changes, [*_unseen(judged)])
+    largest: dict[str, int] = {}
+    for (resource, owner), count in most.items():
+        if owner != ALL_OWNERS:
+            largest[resource] = max(count, largest.get(resource, 0))
+    # In another order of service two owners may have theirs at a time, which the reference has one after another.
+    exceeded = {
+        resource
+        for (resource, owner), count in counts.items()
+        if owner != ALL_OWNERS and count > most.get((resource, owner), largest.get(resource, 0))
+    }
+    for resource in sorted(exceeded):
+        count, usual = counts[resource, ALL_OWNERS], most.get((resource, ALL_OWNERS), 0)
+        if count > judged.allowed.get(resource, usual):
+            text = f"{count} objects of {resource} exist at a time, the reference has at most {usual}"
             yield Violation("too-many", text)
 
 

@@ -59,14 +59,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     function = getattr(metafunc.cls(), metafunc.function.__name__) if metafunc.cls is not None else metafunc.function
     engine = Engine(_scenario(function))
     limit = MAX_PER_KIND if metafunc.config.getoption("--perturb") == "all" else SMOKE_LIMIT
-    names = [str(plan) for plan in engine.plans(limit=limit)]
     metafunc.config.stash.setdefault(_ENGINES, {})[metafunc.definition.nodeid] = engine
-    metafunc.parametrize(FIXTURE, names, ids=names, indirect=True)
+    try:
+        plans: list[str | Exception] = [str(plan) for plan in engine.plans(limit=limit)]
+    except Exception as error:  # noqa: BLE001  # the fixture raises it: the other tests of the file are collected
+        plans = [error]
+    metafunc.parametrize(
+        FIXTURE, plans, ids=[each if isinstance(each, str) else "plans" for each in plans], indirect=True
+    )
 
 
 @pytest.fixture(name=FIXTURE)
 def perturb_fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
     """Return a function like `perturb` that runs one plan, and fails the test if something is wrong."""
+    if isinstance(request.param, Exception):
+        raise request.param
     node, plan = request.node, Plan.parse(request.param)
     engine = request.config.stash[_ENGINES][node.nodeid.partition("[")[0]]
 

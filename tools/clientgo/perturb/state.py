@@ -84,6 +84,12 @@ def is_deleting(obj: Object) -> bool:
     return "deletionTimestamp" in obj["metadata"]
 
 
+def _owner_of(obj: Object) -> str:
+    owners = obj["metadata"].get("ownerReferences") or ()
+    owner = next((each for each in owners if each.get("controller")), owners[0] if owners else None)
+    return NO_OWNER if owner is None else f"{owner['kind']} {owner['name']}"
+
+
 def owner_uids(obj: Object) -> list[str]:
     """Return the uids of the object's owners."""
     return [owner["uid"] for owner in obj["metadata"].get("ownerReferences") or ()]
@@ -95,12 +101,17 @@ def was_collected(ref: ObjectRef, changes: Iterable[ObjectChange]) -> bool:
     return bool(actors) and actors[0] == ("ADDED", "user") and actors[-1] == ("DELETED", "server")
 
 
-def most_objects(changes: Iterable[ObjectChange], ignored: Sequence[Container[ObjectRef]] = ()) -> dict[str, int]:
-    """Return the largest number of objects at a time by resource.
+ALL_OWNERS, NO_OWNER = "", "none"
+
+
+def most_objects(
+    changes: Iterable[ObjectChange], ignored: Sequence[Container[ObjectRef]] = ()
+) -> dict[tuple[str, str], int]:
+    """Return the largest number of objects at a time by resource and owner, also of `ALL_OWNERS`.
 
     Those that are being deleted or whose owner is gone do not count, nor do those that are `ignored` in a step.
     """
-    most: dict[str, int] = {}
+    most: dict[tuple[str, str], int] = {}
     objects: dict[ObjectRef, Object] = {}
     step = None
     for change in changes:
@@ -109,8 +120,13 @@ def most_objects(changes: Iterable[ObjectChange], ignored: Sequence[Container[Ob
             step = change.step
             uids = {obj["metadata"]["uid"] for obj in objects.values() if not is_deleting(obj)}
             passed = ignored[step] if 0 <= step < len(ignored) else ()
-            counts = Counter(ref.resource for ref, obj in objects.items() if ref not in passed and _counts(obj, uids))
-            most.update((resource, count) for resource, count in counts.items() if count > most.get(resource, 0))
+            counts = Counter(
+                (ref.resource, owner)
+                for ref, obj in objects.items()
+                if ref not in passed and _counts(obj, uids)
+                for owner in (ALL_OWNERS, _owner_of(obj))
+            )
+            most.update((key, count) for key, count in counts.items() if count > most.get(key, 0))
     return most
 
 
