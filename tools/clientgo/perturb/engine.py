@@ -121,8 +121,8 @@ class Engine:
         """The learning run; the first use runs the scenario twice, and masks what differs."""
         if self._reference is None:
             self._reference = run = self.run()
-            if not (run.writes or self.scenario.outside or run.failure or run.exit or run.bugs):
-                run.failure = _NO_WRITES
+            if not run.writes and self.scenario.outside is None:
+                run.not_applicable = _NO_WRITES
             if not run.noise and not run.failure:
                 self._learn(run)
         return self._reference
@@ -152,8 +152,10 @@ class Engine:
             self._waiting.close()
 
     def plans(self, kinds: Iterable[str] = (), limit: int = MAX_PER_KIND) -> list[Plan]:
-        """Return the reference and the plans; only the reference, if that is wrong already."""
-        return [REFERENCE, *([] if self.result(REFERENCE).findings else derive(self.reference, kinds, limit))]
+        """Return the reference and the plans; only the reference, if that is wrong already, or shows nothing."""
+        reference = self.result(REFERENCE)
+        is_usable = reference.passed and reference.is_applicable
+        return [REFERENCE, *(derive(self.reference, kinds, limit) if is_usable else [])]
 
     def result(self, plan: Plan) -> PlanResult:
         """Run a plan, and judge it."""
