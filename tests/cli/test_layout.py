@@ -176,7 +176,7 @@ def test_multigroup_namespaced_project_passes_its_checks(tmp_path: Path, variabl
 
     run(project, variables, "ruff", "check", "--no-cache")
     run(project, variables, "ruff", "format", "--no-cache", "--check")
-    assert "39 passed" in run(project, variables, "python", "-m", "pytest")
+    assert "5 passed, 2 skipped" in run(project, variables, "python", "-m", "pytest")
     rendered = list(yaml.safe_load_all(run(project, variables, "kubectl", "kustomize", "config/default")))
     [namespace] = [item for item in rendered if item["kind"] == "Namespace"]
     # Workloads of the controllers run in the same namespace and need not meet the profile of the manager's pod.
