@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from fractions import Fraction
+from typing import TypeVar
 
 from clientgo_apiserver.admission.defaulting import (
     CLASS_ANNOTATION,
@@ -36,6 +37,12 @@ _EXTERNAL = (
 _NOT_BOUND = {"accessModes": None, "capacity": None, "currentVolumeAttributesClassName": None}
 
 
+K = TypeVar("K")
+N = TypeVar("N")
+_Index = defaultdict[K, dict[N, None]]
+"""Names by a key, in the order in which they came."""
+
+
 class VolumeBinder(InternalController):
     """Binds each claim to the smallest volume that satisfies it, or has one made if its class names a provisioner.
 
@@ -48,10 +55,10 @@ class VolumeBinder(InternalController):
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
         self._events = ComponentEvents(internal.state, "persistentvolume-controller")
-        self._waiting: defaultdict[str, dict[Name, None]] = defaultdict(dict)  # unbound claims by class, oldest first
-        self._available: defaultdict[str, set[str]] = defaultdict(set)  # volumes that anybody may have, by class
-        self._reserved: defaultdict[Name, set[str]] = defaultdict(set)  # volumes by the claim that they name
-        self._bound: defaultdict[str, set[Name]] = defaultdict(set)  # claims by the volume that they name
+        self._waiting: _Index[str, Name] = defaultdict(dict)  # unbound claims by class, in the order of their changes
+        self._available: _Index[str, str] = defaultdict(dict)  # volumes that anybody may have, by class
+        self._reserved: _Index[Name, str] = defaultdict(dict)  # volumes by the claim that they name
+        self._bound: _Index[str, Name] = defaultdict(dict)  # claims by the volume that they name
         self._consumed: set[Name] = set()  # claims of pods on nodes
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
@@ -71,12 +78,12 @@ class VolumeBinder(InternalController):
     def _changed_claim(self, old: Object | None, new: Object | None) -> None:
         name = name_of(new or old or {})
         if old is not None:
-            self._waiting[_class_of(old)].pop(name, None)
-            self._bound[_volume_of(old)].discard(name)
+            _discard(self._waiting, _class_of(old), name)
+            _discard(self._bound, _volume_of(old), name)
         if new is None:
             self._consumed.discard(name)
         elif _volume_of(new):
-            self._bound[_volume_of(new)].add(name)
+            self._bound[_volume_of(new)][name] = None
         else:
             self._waiting[_class_of(new)][name] = None
         if new is not None:
@@ -88,14 +95,14 @@ class VolumeBinder(InternalController):
         name = str((new or old or {})["metadata"]["name"])
         claims = set(self._bound.get(name, ()))
         if old is not None:
-            self._available[_class_of(old)].discard(name)
-            self._reserved[_claim_of(old)].discard(name)
+            _discard(self._available, _class_of(old), name)
+            _discard(self._reserved, _claim_of(old), name)
         if new is not None:
             if new["spec"].get("claimRef"):
-                self._reserved[_claim_of(new)].add(name)
+                self._reserved[_claim_of(new)][name] = None
                 claims.add(_claim_of(new))
             elif _phase(new) == "Available":
-                self._available[_class_of(new)].add(name)
+                self._available[_class_of(new)][name] = None
             self._schedule(*VOLUMES, "", name)
         for claim in sorted(claims):
             self._schedule(*CLAIMS, *claim)
@@ -265,6 +272,14 @@ class VolumeBinder(InternalController):
 
     def _write(self, key: Key, obj: Object, patch: Object) -> None:
         self._attempt("bind", name_of(obj), lambda: self._internal.patch(key, *name_of(obj), patch))
+
+
+def _discard(index: _Index[K, N], key: K, name: N) -> None:
+    """Take a name out of an index, and its key with the last one."""
+    names = index.get(key, {})
+    names.pop(name, None)
+    if not names:
+        index.pop(key, None)
 
 
 def _class_of(obj: Object) -> str:
