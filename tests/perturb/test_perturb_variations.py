@@ -201,7 +201,7 @@ def test_object_of_another_controller_is_created_once_its_namespace_exists() -> 
     steps = [create(Namespace(metadata=ObjectMeta(name="team"))), create(greeting("team"))]
     [result] = perturb(StealsIn, steps, only=["foreign"]).failed
     assert result.verdict.startswith("foreign:configmaps:team/a: foreign: configmaps team/a is taken over")
-    # The namespace and the child come in one step: there is no moment between them.
+    # The namespace and the child come in one step: nothing can be created in between.
     together = [create(Namespace(metadata=ObjectMeta(name="team")), greeting("team"))]
     assert [str(each.plan) for each in perturb(StealsIn, together, only=["foreign"])] == ["reference"]
 

@@ -96,7 +96,7 @@ def perturb(
 
     `plans` are the names of single plans to repeat, such as `crash-stored:3`; `only` are the kinds of plans to derive
     (see `clientgo.perturb.plans.PLANS`), at most `limit` of each kind. The other options are those of `Scenario`,
-    such as `ignore`, `allow`, `lasting` and `off` for what is no bug.
+    such as `ignore`, `allow`, `lasting` and `off` for what does not count.
 
     Raises:
         ConfigError: a kind has no CRD, or an option is invalid.

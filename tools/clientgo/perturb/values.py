@@ -137,7 +137,7 @@ def pairs(single: Sequence[Alternative], spec: Any) -> Iterator[Alternative]:
 
 
 def sample(schema: Schema, *, depth: int = 0) -> Any:
-    """Return a valid value of a schema, as far as that can be told from it."""
+    """Return a valid value of a schema, as far as the schema says what is valid."""
     for key in ("default", "example"):
         if key in schema:
             return schema[key]

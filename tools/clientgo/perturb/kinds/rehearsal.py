@@ -302,7 +302,7 @@ def without_history(state: Mapping[ObjectRef, Any], placed: Container[ObjectRef]
 
 
 def ended_early(run: ScenarioRun) -> bool:
-    """Return whether a run did not get through its steps: they do not apply, which is no finding."""
+    """Return whether a run did not get through its steps: they do not apply, and nothing is reported."""
     return bool(run.failure or run.noise or run.exit) or len(run.states) < len(run.steps)
 
 
