@@ -24,7 +24,7 @@ _CONFIGURATIONS = {"defaulting": "MutatingWebhookConfiguration", "validation": "
 _PREFIXES = {"defaulting": "mutate", "validation": "validate"}
 
 _IGNORE = """\
-    # "Fail" would keep the manager's own pods from starting while the webhook is down.
+    # While the webhook is down, "Fail" would reject all writes of the kind, also those that the manager's start needs.
     failure_policy="Ignore",
 """
 

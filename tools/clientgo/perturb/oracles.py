@@ -191,7 +191,7 @@ def _wanted(state: ClusterState, ref: ObjectRef, judged: Judged) -> Object:
 
 
 def _too_many(judged: Judged) -> Iterator[Violation]:
-    most, counts = most_objects(judged.reference.changes), most_objects(judged.run.changes, [*_unseen(judged)])
+    most, counts = judged.reference.most, most_objects(judged.run.changes, [*_unseen(judged)])
     largest: dict[str, int] = {}
     for (resource, owner), count in most.items():
         if owner != ALL_OWNERS:

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from clientgo.perturb.programs.gate import Frame, RequestTarget
-from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef
+from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef, most_objects
 
 
 class OperatorWrite(NamedTuple):
@@ -83,6 +84,11 @@ class ScenarioRun:
     """Why the scenario itself could not be run; empty usually."""
     not_applicable: str = ""
     """Why the run shows nothing about the operator; empty usually."""
+
+    @cached_property
+    def most(self) -> dict[tuple[str, str], int]:
+        """Largest number of objects at a time by resource and owner, once the run is over."""
+        return most_objects(self.changes)
 
 
 def not_quiet(step: int, writes: Sequence[OperatorWrite]) -> str:
