@@ -6,7 +6,7 @@ cluster, and the first state again after the change is undone. What a resource's
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from clientgo.perturb.compare import normalized
@@ -14,6 +14,7 @@ from clientgo.perturb.differences import StateDifference
 from clientgo.perturb.kinds.deadlines import compare_deadlines
 from clientgo.perturb.kinds.refusals import is_declined, is_finished, refuses
 from clientgo.perturb.kinds.rehearsal import (
+    Again,
     Moment,
     Rehearsal,
     Verdict,
@@ -135,7 +136,7 @@ class _Change:
         content = self.target.user_object.content
         specs = further_specs(content["spec"], self.alternative.spec)
         further = (set_spec(content, spec, "change it further") for spec in specs)
-        return self.rehearsal.run([*self.prefix, self.forth, self.back, *further])
+        return self._changed(self.forth, self.back, *further)
 
     def created(self, *more: ScenarioStep) -> ScenarioRun | None:
         """Return the run without a history; None if there is none, because time has passed."""
@@ -148,26 +149,25 @@ class _Change:
         changed = {**objects, ref: {**self.target.user_object.content, **spec}}
         return self.rehearsal.run([*create_all(changed), *more])
 
-    def _created_again(self) -> tuple[Moment, Moment] | None:
-        patience = self.rehearsal.patience()
-        later = self.rehearsal.run([*self.prefix, self.forth, self.back, self.forth, patience])
-        other = self.created(patience)
-        return (
-            None
-            if other is None or ended_early(later) or ended_early(other)
-            else (Moment(other, -1), Moment(later, -1))
-        )
+    @cached_property
+    def _created_again(self) -> Again:
+        return self.rehearsal.repeated(self.created, partial(self._changed, self.forth, self.back, self.forth))
+
+    @cached_property
+    def _back_again(self) -> Again:
+        changes = self.forth, self.back, self.forth, self.back
+        return self.rehearsal.repeated(self._changed, partial(self._changed, *changes))
+
+    def _changed(self, *changes: ScenarioStep) -> ScenarioRun:
+        return self.rehearsal.run([*self.prefix, *changes])
 
     def _later(self, seconds: float) -> tuple[Moment, Moment] | None:
         """Return the state of a resource that was created so, and after the change, when time has passed."""
-        changed = self.rehearsal.run([*self.prefix, self.forth, advance(seconds)])
+        changed = self._changed(self.forth, advance(seconds))
         created = self.created(advance(seconds))
         if created is None or ended_early(changed) or ended_early(created):
             return None
         return Moment(created, -1), Moment(changed, -1)
-
-    def _back_again(self) -> tuple[Moment, Moment] | None:
-        return _back_again(self.rehearsal, self.prefix, self.forth, self.back)
 
     def is_declined(self, moments: tuple[Moment, Moment, Moment]) -> bool:
         """Return whether the operator reports that it does not carry the change out, or has finished its work."""
@@ -230,14 +230,6 @@ def _is_scalar(before: Any, after: Any) -> bool:
 
 def _is_text_or_number(value: Any) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
-
-
-def _back_again(
-    rehearsal: Rehearsal, prefix: Sequence[ScenarioStep], forth: ScenarioStep, back: ScenarioStep
-) -> tuple[Moment, Moment] | None:
-    before = rehearsal.run([*prefix, rehearsal.patience()])
-    later = rehearsal.run([*prefix, forth, back, forth, back, rehearsal.patience()])
-    return None if ended_early(before) or ended_early(later) else (Moment(before, -1), Moment(later, -1))
 
 
 def after_creation(run: ScenarioRun) -> Iterator[TransitionTarget]:

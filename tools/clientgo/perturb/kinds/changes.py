@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from clientgo.perturb.compare import normalized_object
@@ -108,11 +109,8 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
         return run, [*_resumed(user_object, change, step, rehearsal)]
     is_untouched = not _touches(created, ref) and _touches(rehearsal.reference, ref)
 
-    def again() -> tuple[Moment, Moment]:
-        back = merge(content, _undone(content, change), "change it back")
-        later = rehearsal.run([*rehearsal.steps, step, back, step, rehearsal.patience()])
-        return Moment(fresh(rehearsal.patience()), -1), Moment(later, -1)
-
+    back = merge(content, _undone(content, change), "change it back")
+    again = rehearsal.repeated(fresh, lambda last: rehearsal.run([*rehearsal.steps, step, back, step, last]))
     text = f"after {change.text} the state is not as created"
     moments = Moment(created, -1), Moment(run, -1)
 
@@ -144,19 +142,20 @@ def _resumed(
         return
     for alternative in firsts(alternatives(schema, content["spec"], {}))[:_MEANWHILE]:
         meanwhile = set_spec(content, alternative.spec, f"change {alternative.text}")
-        expected = rehearsal.run([*rehearsal.steps, meanwhile])
-        steps = [*rehearsal.steps, mark, meanwhile, merge(content, _undone(content, change), "change it back")]
-        actual = rehearsal.run(steps)
+        usual = partial(_played, rehearsal, [*rehearsal.steps, meanwhile])
+        back = merge(content, _undone(content, change), "change it back")
+        resumed = partial(_played, rehearsal, [*rehearsal.steps, mark, meanwhile, back])
+        expected, actual = usual(), resumed()
         if ended_early(expected) or ended_early(actual):
             continue
-
-        def again(steps: Sequence[ScenarioStep] = steps, step: ScenarioStep = meanwhile) -> tuple[Moment, Moment]:
-            runs = (rehearsal.run([*each, rehearsal.patience()]) for each in ([*rehearsal.steps, step], steps))
-            return Moment(next(runs), -1), Moment(next(runs), -1)
-
+        again = rehearsal.repeated(usual, resumed)
         text = f"{change.text} lets the operator leave {user_object.ref} alone; after it is changed back, "
         text += f"a change {alternative.text} is not carried out"
         yield from rehearsal.compare("transition", text, Moment(expected, -1), Moment(actual, -1), again)
+
+
+def _played(rehearsal: Rehearsal, steps: Sequence[ScenarioStep], *more: ScenarioStep) -> ScenarioRun:
+    return rehearsal.run([*steps, *more])
 
 
 def _undone(content: Object, change: MetadataChange) -> Object:
@@ -246,10 +245,10 @@ def judge_refused(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
                   "that it has after a valid value")
     ]  # fmt: skip
 
-    def again() -> tuple[Moment, Moment]:
-        before = rehearsal.run([*prefix, rehearsal.patience()])
-        return Moment(before, -1), Moment(rehearsal.run([*prefix, forth, back, forth, back, rehearsal.patience()]), -1)
-
+    again = rehearsal.repeated(
+        lambda step: rehearsal.run([*prefix, step]),
+        lambda step: rehearsal.run([*prefix, forth, back, forth, back, step]),
+    )
     text = f"after {alternative.text}, which the server rejects, and back the state is not as before"
     before = Moment(rehearsal.reference, target.step)
     return run, [*violations, *rehearsal.compare("transition", text, before, Moment(run, -1), again, counts=True)]

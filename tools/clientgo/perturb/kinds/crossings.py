@@ -43,9 +43,6 @@ def judge_crossing(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     if ended_early(run):
         return not_applicable(run)
 
-    def again() -> tuple[Moment, Moment] | None:
-        later, other = rehearsal.run([*steps, rehearsal.patience()]), play(rehearsal.patience())
-        return None if ended_early(later) or ended_early(other) else (Moment(later, -1), Moment(other, -1))
-
+    again = rehearsal.repeated(lambda step: rehearsal.run([*steps, step]), play)
     text = f"after {alternative.text} and {fault} at a write the state is not as without it"
     return run, [*rehearsal.compare("final-state", text, Moment(usual, -1), Moment(run, -1), again)]

@@ -97,11 +97,9 @@ def _replayed(
     run = rehearsal.run(steps, inputs)
     if ended_early(run):
         return not_applicable(run)
-
-    def again() -> tuple[Moment, Moment]:
-        expected = rehearsal.run([*rehearsal.steps, rehearsal.patience()])
-        return Moment(expected, -1), Moment(rehearsal.run([*steps, rehearsal.patience()], inputs), -1)
-
+    again = rehearsal.repeated(
+        lambda step: rehearsal.run([*rehearsal.steps, step]), lambda step: rehearsal.run([*steps, step], inputs)
+    )
     moments = Moment(rehearsal.reference, -1), Moment(run, -1)
 
     def dismisses(each: StateDifference) -> bool:
@@ -144,11 +142,7 @@ def _changed(user_object: UserObject, key: str, rehearsal: Rehearsal) -> Verdict
     created = fresh()
     if ended_early(created) or created.bugs or (is_left_alone(created) and not is_left_alone(rehearsal.reference)):
         return run, []
-
-    def again() -> tuple[Moment, Moment]:
-        later = rehearsal.run([*rehearsal.steps, step, rehearsal.patience()])
-        return Moment(fresh(rehearsal.patience()), -1), Moment(later, -1)
-
+    again = rehearsal.repeated(fresh, lambda last: rehearsal.run([*rehearsal.steps, step, last]))
     text = f"after a change of {ref} data.{key} the state is not as created"
     moments = Moment(created, -1), Moment(run, -1)
     violations = [*rehearsal.compare("transition", text, *moments, again)]

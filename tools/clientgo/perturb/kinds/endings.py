@@ -1,6 +1,7 @@
 """Ends of a scenario: everything that the user created is deleted, while the operator runs, is down, or crashes."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from clientgo.perturb.differences import FieldPath, adds, text_of, value_at
@@ -151,14 +152,11 @@ def _compared(
     if ended_early(usual):
         return
     run.remaining = frozenset(usual.states[-1])
-
-    def again() -> tuple[Moment, Moment]:
-        return Moment(play(rehearsal.patience()), -1), Moment(play(rehearsal.patience(), arguments=arguments), -1)
-
+    again = rehearsal.repeated(play, partial(play, arguments=arguments))
     text = "after everything is deleted the state differs"
     yield from rehearsal.compare("final-state", text, Moment(usual, -1), Moment(run, -1), again, is_extra_only=True)
-    if run.outside and _added_outside(Moment(usual, -1), Moment(run, -1), rehearsal):
-        for path, before, after in _added_outside(*again(), rehearsal)[:1]:
+    if run.outside and _added_outside(Moment(usual, -1), Moment(run, -1), rehearsal) and (moments := again()):
+        for path, before, after in _added_outside(*moments, rehearsal)[:1]:
             line = f"{'.'.join(path)}: - {text_of(before)} + {text_of(after)}"
             text = f"after everything is deleted the state outside the cluster differs: {line}"
             yield Violation("outside", text, (line,))

@@ -7,6 +7,7 @@ state. Effects that nothing undoes, such as Jobs that ran, namespaces and counte
 import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 from clientgo.perturb.compare import Masks, normalized, unplaced
@@ -101,6 +102,20 @@ class Rehearsal:
     def patience(self) -> ScenarioStep:
         """Return a step in which a controller that polls sees what has changed."""
         return advance(self.poll_seconds)
+
+    def repeated(self, *plays: Callable[[ScenarioStep], ScenarioRun | None]) -> Again:
+        """Return what plays two runs with more time, once for all that compare them; None if one does not get so far.
+
+        An operator that writes too often in so long a time is compared all the same.
+        """
+
+        @cache
+        def again() -> tuple[Moment, Moment] | None:
+            runs = [play(self.patience()) for play in plays]
+            moments = [Moment(run, -1) for run in runs if run is not None and not _is_cut(run)]
+            return (moments[0], moments[1]) if len(moments) == len(plays) else None
+
+        return again
 
     def compare(
         self,
@@ -303,7 +318,11 @@ def without_history(state: Mapping[ObjectRef, Any], placed: Container[ObjectRef]
 
 def ended_early(run: ScenarioRun) -> bool:
     """Return whether a run did not get through its steps: they do not apply, and nothing is reported."""
-    return bool(run.failure or run.noise or run.exit) or len(run.states) < len(run.steps)
+    return bool(run.noise) or _is_cut(run)
+
+
+def _is_cut(run: ScenarioRun) -> bool:
+    return bool(run.failure or run.exit) or len(run.states) < len(run.steps)
 
 
 def not_applicable(run: ScenarioRun, reason: str = "") -> Verdict:

@@ -1,6 +1,7 @@
 """Plans at rest: a restart changes nothing then, and pods may take a while until the operator is at rest."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from clientgo.meta.conditions import conditions_of
@@ -37,10 +38,7 @@ def judge_restart(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     run, expected = play(), play(restarts=False)
     if ended_early(run) or ended_early(expected):
         return not_applicable(run)
-
-    def again() -> tuple[Moment, Moment]:
-        return Moment(play(rehearsal.patience(), restarts=False), -1), Moment(play(rehearsal.patience()), -1)
-
+    again = rehearsal.repeated(partial(play, restarts=False), play)
     text = f"after a restart at rest after step {number} the state differs"
     moments = Moment(expected, -1), Moment(run, -1)
     violations = [*rehearsal.compare("final-state", text, *moments, again, counts=True), *_chosen_anew(run, rehearsal)]
@@ -84,10 +82,7 @@ def judge_slow_pods(_: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     run = play()
     if ended_early(run):
         return not_applicable(run)
-
-    def again() -> tuple[Moment, Moment]:
-        return Moment(play(rehearsal.patience(), is_slow=False), -1), Moment(play(rehearsal.patience()), -1)
-
+    again = rehearsal.repeated(partial(play, is_slow=False), play)
     moments = Moment(rehearsal.reference, -1), Moment(run, -1)
     text = "with pods that become ready late the state differs"
     return run, [*_withdrawn(run), *rehearsal.compare("final-state", text, *moments, again, counts=True)]
