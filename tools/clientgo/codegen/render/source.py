@@ -49,23 +49,37 @@ _PIECE = re.compile(r"""\"(?:[^\"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|.""")
 
 
 def break_line(line: str) -> str:
-    """Break a line that is too long at its first call or signature, as the formatter would."""
-    head, bracket, _ = line.partition("(")
-    if len(line) <= WIDTH or not bracket or "#" in line or '"""' in line:
-        return line
-    depth, arguments, tail = 0, [""], ""
-    for piece in _PIECE.findall(line[len(head) :]):
-        depth += (piece in "([{") - (piece in ")]}")
-        if not depth:
-            tail += piece
-        elif depth == 1 and piece == ",":
-            arguments.append("")
-        elif arguments != [""] or piece != "(":
-            arguments[-1] += piece
-    if arguments == [""]:
+    """Break a line that is too long at its signature, or at the last call that makes it fit, as the formatter would."""
+    if len(line) <= WIDTH or "#" in line or '"""' in line:
         return line
     indent = line[: len(line) - len(line.lstrip())]
-    return call(head.lstrip(), [argument.strip() for argument in arguments], indent=indent, end=tail[1:])
+    broken = [
+        call(head.lstrip(), [argument.strip() for argument in arguments], indent=indent, end=tail)
+        for head, arguments, tail in _calls(line)
+        if any(arguments)
+    ]
+    if not line.lstrip().startswith("def "):
+        broken.reverse()
+    fitting = (text for text in broken if max(map(len, text.split("\n"))) <= WIDTH)
+    return next(fitting, broken[0] if broken else line)
+
+
+def _calls(line: str) -> Iterator[tuple[str, list[str], str]]:
+    """Yield the text before each outermost parenthesis, what is in it, and the text behind."""
+    depth = start = end = 0
+    arguments: list[str] = []
+    for piece in _PIECE.findall(line):
+        end += len(piece)
+        depth -= piece in (*")]}",)
+        if depth == 1 and piece == ",":
+            arguments.append("")
+        elif depth:
+            arguments[-1] += piece
+        elif piece == ")":
+            yield line[:start], arguments, line[end:]
+        if piece in (*"([{",):
+            start, arguments = (start, arguments) if depth else (end - 1, [""])
+            depth += 1
 
 
 def escaped(text: str) -> str:
