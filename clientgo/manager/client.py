@@ -12,7 +12,7 @@ Writes require the lease: a replica that does not lead gets `LeaseNotHeld`.
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from itertools import islice
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from clientgo.cache.lister import not_found
 from clientgo.dynamic.unstructured import Unstructured
@@ -24,7 +24,6 @@ from clientgo.manager.kinds import ApiReader, Kinds
 from clientgo.manager.options import CacheOptions
 from clientgo.manager.owners import set_controller_reference
 from clientgo.manager.requesters import FieldValidation, RecordingRequester, ValidatingRequester, limit_of_wait
-from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
 from clientgo.meta.codec import to_dict
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject, ObjectMeta
@@ -35,6 +34,9 @@ from clientgo.typed.create import CreateClient, Patch
 from clientgo.typed.options import DeleteOptions
 from clientgo.typed.scale import ScaleClient
 from clientgo.typed.subresources import Subresource
+
+if TYPE_CHECKING:  # most programs apply no configurations
+    from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -274,7 +276,7 @@ class Client:
         return act(obj, field_manager=self._field_manager, force=force, dry_run=dry_run)
 
     def apply_configuration(
-        self, configuration: ObjectApplyConfiguration[T], *, force: bool = False, status: bool = False
+        self, configuration: "ObjectApplyConfiguration[T]", *, force: bool = False, status: bool = False
     ) -> T:
         """Server-side apply of a generated apply configuration, which contains only the fields that were set.
 
@@ -352,7 +354,7 @@ def _controlled(obj: T, owner: ApiObject | None) -> T:
     return obj if owner is None else set_controller_reference(owner, obj)
 
 
-def _namespace_in(configuration: ObjectApplyConfiguration[Any]) -> str:
+def _namespace_in(configuration: "ObjectApplyConfiguration[Any]") -> str:
     namespace = getattr(configuration.get("metadata"), "namespace", "")
     return namespace if isinstance(namespace, str) else ""  # otherwise not set
 

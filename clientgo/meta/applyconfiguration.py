@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from clientgo.meta.apply.mergerules import FieldPath, MergeRule, MergeRules
+from clientgo.meta.apply.typerules import rules_of
 from clientgo.meta.classes.wire import MAKING
 from clientgo.meta.codec import to_dict
 from clientgo.meta.jsonvalues import same
@@ -106,15 +108,17 @@ class ObjectApplyConfiguration(
     def extract(cls, obj: T, field_manager: str, *, subresource: str = "") -> Self:
         """Return the fields that `field_manager` applied before, from managedFields: the start of its next apply.
 
-        Without earlier applies, only the name and namespace are set.
+        Without earlier applies, only the name and namespace are set. An object or list that was applied empty is not
+        set either, because what is in it now is owned by others.
         """
         content = to_dict(obj)
         metadata = content.get("metadata", {})
         fields: dict[str, Any] = {}
+        kind: Any = cls.kind
         for entry in metadata.get("managedFields", ()):
             by = (entry.get("manager"), entry.get("operation"), entry.get("subresource", ""))
             if by == (field_manager, "Apply", subresource):
-                fields = owned(content, entry.get("fieldsV1", {}))
+                fields = owned(content, entry.get("fieldsV1", {}), rules_of(kind, ""))
         identity = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
         fields["metadata"] = {**fields.get("metadata", {}), **identity}
         with MAKING:
@@ -130,36 +134,46 @@ def configuration_at(location: str) -> type[ObjectApplyConfiguration[Any]] | Non
     return cls
 
 
-def owned(content: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of an object's JSON that a set of fields (FieldsV1) names.
+def owned(
+    content: Mapping[str, Any], fields: Mapping[str, Any], rules: MergeRules, path: FieldPath = ()
+) -> dict[str, Any]:
+    """Return the part of an object's JSON, at a path of its kind, that a set of fields (FieldsV1) names.
 
     `f:name` is a field, `k:{...}` the list item with these keys, `v:...` the list item with this value, `i:3` the item
-    at this index, `.` the value itself; an empty set below a field means all of it.
+    at this index, `.` the value itself. An empty set means a whole scalar or atomic value, and nothing of one whose
+    fields have owners of their own, as in client-go (structured-merge-diff, `ExtractItems` of the leaves).
     """
     owned_fields: dict[str, Any] = {}
-    for path, below in fields.items():
-        name = path.removeprefix("f:")
-        if path.startswith("f:") and name in content:
-            owned_fields[name] = _part(content[name], below)
+    for key, below in fields.items():
+        name = key.removeprefix("f:")
+        if key.startswith("f:") and name in content:
+            value, rule = content[name], rules((*path, name))
+            part = _part(value, below, rules, (*path, name), is_atomic=_is_atomic(value, rule))
+            if part is not UNSET:
+                owned_fields[name] = part
     return owned_fields
 
 
-def _part(value: Any, fields: Mapping[str, Any]) -> Any:
-    if not fields:
+def _is_atomic(value: Any, rule: MergeRule | None) -> bool:
+    list_type = rule.list_type if rule is not None else ""
+    return list_type == "atomic" or (isinstance(value, list) and not list_type)
+
+
+def _part(value: Any, fields: Mapping[str, Any], rules: MergeRules, path: FieldPath, *, is_atomic: bool) -> Any:
+    if is_atomic or not isinstance(value, Mapping | list):
         return value
-    if isinstance(value, Mapping):
-        return owned(value, fields)
-    if isinstance(value, list):
-        return list(_items(value, fields))
-    return value
+    if fields.keys() <= {"."}:
+        return UNSET
+    return owned(value, fields, rules, path) if isinstance(value, Mapping) else [*_items(value, fields, rules, path)]
 
 
-def _items(values: list[Any], fields: Mapping[str, Any]) -> Iterator[Any]:
+def _items(values: list[Any], fields: Mapping[str, Any], rules: MergeRules, path: FieldPath) -> Iterator[Any]:
+    rule = rules(path)
     for index, value in enumerate(values):
-        for path, below in fields.items():
-            if _names(path, index, value):
-                yield _part(value, below)
-                break
+        below = next((below for key, below in fields.items() if _names(key, index, value)), None)
+        if below is not None:
+            part = _part(value, below, rules, path, is_atomic=rule is not None and rule.atomic_items)
+            yield from () if part is UNSET else (part,)
 
 
 def _names(path: str, index: int, value: Any) -> bool:

@@ -1,11 +1,13 @@
 """Apply configurations contain exactly the fields that were set."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from msgspec import UNSET, UnsetType
 
 from clientgo.meta import Int32, ObjectMeta, api_type, from_dict, to_dict
+from clientgo.meta.apply.mergerules import MergeRule
 from clientgo.meta.applyconfiguration import (
     ApplyConfiguration,
     ObjectApplyConfiguration,
@@ -99,14 +101,46 @@ def test_value_of_another_manager_is_not_extracted() -> None:
     ("fields", "part"),
     [
         pytest.param({"f:ports": {'k:{"name":"b"}': {".": {}, "f:name": {}}}}, {"ports": [{"name": "b"}]}, id="keys"),
-        pytest.param({"f:ports": {'k:{"name":"b"}': {}}}, {"ports": [{"name": "b", "port": 2}]}, id="whole item"),
+        pytest.param({"f:ports": {'k:{"name":"b"}': {}}}, {"ports": []}, id="item without fields"),
+        pytest.param({"f:refs": {'k:{"name":"r"}': {}}}, {"refs": [{"name": "r", "uid": "1"}]}, id="atomic item"),
         pytest.param({"f:tags": {'v:"y"': {}}}, {"tags": ["y"]}, id="value"),
         pytest.param({"f:tags": {"i:0": {}}}, {"tags": ["x"]}, id="index"),
-        pytest.param({"f:tags": {}}, {"tags": ["x", "y"]}, id="whole list"),
-        pytest.param({"f:map": {".": {}}}, {"map": {}}, id="the map itself"),
+        pytest.param({"f:tags": {}}, {}, id="set without items"),
+        pytest.param({"f:words": {}}, {"words": ["x"]}, id="atomic list"),
+        pytest.param({"f:map": {".": {}}}, {}, id="map without entries"),
+        pytest.param({"f:map": {}}, {}, id="map that was applied empty"),
+        pytest.param({"f:selector": {}}, {"selector": {"k": "v"}}, id="atomic map"),
         pytest.param({"f:gone": {}}, {}, id="gone meanwhile"),
     ],
 )
 def test_fields_v1_selects_a_part(fields: dict[str, object], part: dict[str, object]) -> None:
-    content = {"ports": [{"name": "a", "port": 1}, {"name": "b", "port": 2}], "tags": ["x", "y"], "map": {"k": "v"}}
-    assert owned(content, fields) == part
+    content = {
+        "ports": [{"name": "a", "port": 1}, {"name": "b", "port": 2}],
+        "refs": [{"name": "r", "uid": "1"}],
+        "tags": ["x", "y"],
+        "words": ["x"],
+        "map": {"k": "v"},
+        "selector": {"k": "v"},
+    }
+    by_name: dict[str, Any] = {"list_type": "map", "map_keys": ("name",)}
+    rules: dict[tuple[str, ...], MergeRule] = {
+        ("ports",): MergeRule(**by_name),
+        ("refs",): MergeRule(**by_name, atomic_items=True),
+        ("tags",): MergeRule(list_type="set"),
+        ("selector",): MergeRule(list_type="atomic"),
+    }
+    assert owned(content, fields, lambda path: rules.get(path)) == part
+
+
+def test_extracted_configuration_has_no_fields_of_others_below_an_empty_one() -> None:
+    thing = from_dict(
+        Thing,
+        {
+            "metadata": {
+                "name": "a", "managedFields": [{"manager": "me", "operation": "Apply", "fieldsV1": {"f:spec": {}}}],
+            },
+            "spec": {"size": 4},
+        },
+    )  # fmt: skip
+    configuration = ThingApplyConfiguration(metadata=ObjectMetaApplyConfiguration(name="a"))
+    assert ThingApplyConfiguration.extract(thing, "me") == configuration

@@ -180,3 +180,16 @@ def test_canonical_form_of_a_quantity_is_stable(text: str) -> None:
     value = ParsedQuantity(text).value
     assert canonical(stored) == stored
     assert ParsedQuantity(stored).value == value or abs(value) >= 10**21
+
+
+PATTERN = re.compile(get_args(Quantity)[1].pattern)
+
+
+@given(st.from_regex(PATTERN, fullmatch=True) | st.text("+-.0123456789eEimkMG", max_size=8))
+def test_pattern_of_quantities_admits_what_can_be_parsed(text: str) -> None:
+    try:
+        ParsedQuantity(text)
+    except InvalidQuantity as error:
+        assert error.part == "number" or not PATTERN.search(text)
+    else:
+        assert PATTERN.search(text) or not re.search(r"[0-9]", text) or text[-1] in "+-"
