@@ -79,6 +79,16 @@ def test_plans_that_show_nothing_are_counted_with_their_reason() -> None:
     assert (suite.get("skipped"), [each.get("message") for each in suite.iter("skipped")]) == ("1", [reason])
 
 
+class Unwatched(Correct, owns=[]):
+    """Does not watch the child that it owns."""
+
+
+def test_children_that_are_owned_and_not_watched_are_named() -> None:
+    text = "Created with an owner, and not watched (owns=):\n  configmaps: what others change or delete is not noticed"
+    assert text in summary(perturb(Unwatched, STEPS, plans=["reference"]))
+    assert "not watched" not in summary(perturb(Correct, STEPS, plans=["reference"]))
+
+
 def test_page_is_one_file_with_a_picture_of_each_cause(failures: PerturbResults) -> None:
     html = page(failures, "clientgo perturb scenario.py")
     assert html.count("<svg") == 2

@@ -9,6 +9,7 @@ from clientgo.perturb.oracles import ORACLES
 from clientgo.perturb.plans import PLANS, REFERENCE
 from clientgo.perturb.record import ScenarioRun, TimelineEntry, Violation
 from clientgo.perturb.scenario import Scenario
+from clientgo.perturb.state import owner_uids
 
 MARKS = {
     "step": "──",
@@ -61,6 +62,7 @@ def summary(results: PerturbResults, *, command: str = "", timelines: bool = Tru
     for number, group in enumerate(groups(results.results), 1):
         lines += ["", f"Cause {number}: {counted(len(group))}", *_cause(results, group, command, timelines=timelines)]
     lines += _not_applicable(results)
+    lines += _not_watched(results)
     if results.masks.lines():
         lines += ["", "Not compared, because it differs between two equal runs:"]
         lines += [f"  {line}" for line in results.masks.lines()]
@@ -80,6 +82,19 @@ def _not_applicable(results: PerturbResults) -> list[str]:
         reasons.setdefault((result.plan.kind, result.run.not_applicable), []).append(result)
     lines = [f"  {counted(len(plans))} of {kind}: {reason}" for (kind, reason), plans in reasons.items()]
     return ["", "Not applicable, so that they show nothing about the operator:", *lines] if lines else []
+
+
+def _not_watched(results: PerturbResults) -> list[str]:
+    """Return the kinds of children that the operator does not watch: it may do so on purpose."""
+    runs = [result.run for result in results if result.plan == REFERENCE]
+    children = {
+        change.ref.resource: None
+        for run in runs
+        for change in run.changes
+        if change.actor == "operator" and change.kind == "ADDED" and owner_uids(change.new or {"metadata": {}})
+    }
+    lines = [f"  {name}: what others change or delete is not noticed" for name in children if name not in runs[0].watched]
+    return ["", "Created with an owner, and not watched (owns=):", *lines] if lines else []
 
 
 def _cause(results: PerturbResults, group: list[PlanResult], command: str, *, timelines: bool) -> list[str]:

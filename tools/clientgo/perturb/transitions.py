@@ -28,8 +28,8 @@ from clientgo.perturb.kinds.remains import compare_outside
 from clientgo.perturb.kinds.revisions import KeptRevisions, further_specs
 from clientgo.perturb.kinds.userobjects import (
     UserObject,
+    afresh,
     at_fullest,
-    create_all,
     custom_objects,
     is_released,
     is_timed,
@@ -145,9 +145,8 @@ class _Change:
             return self.rehearsal.run([*self.prefix, *more], UserInputs({ref: spec}))
         if is_timed(reference):
             return None
-        objects = {each.ref: each.content for each in user_objects(reference).values()}
-        changed = {**objects, ref: {**self.target.user_object.content, **spec}}
-        return self.rehearsal.run([*create_all(changed), *more])
+        changed = {ref: {**self.target.user_object.content, **spec}}
+        return self.rehearsal.run([*afresh(reference, changed=changed), *more])
 
     @cached_property
     def _created_again(self) -> Again:
@@ -217,8 +216,7 @@ def _is_declined(before: Moment, expected: Moment, after: Moment, owner: ObjectR
 
 def _usual(rehearsal: Rehearsal) -> list[StateDifference]:
     """Return what the scenario's history leaves at its end, such as counts of its changes."""
-    objects = {each.ref: each.content for each in user_objects(rehearsal.reference).values()}
-    world = rehearsal.remembered("world", lambda: rehearsal.run(create_all(objects)))
+    world = rehearsal.remembered("world", lambda: rehearsal.run(afresh(rehearsal.reference)))
     return [] if ended_early(world) else rehearsal.differences(Moment(world, -1), Moment(rehearsal.reference, -1))
 
 

@@ -21,7 +21,7 @@ from clientgo.perturb.kinds.rehearsal import (
 from clientgo.perturb.kinds.remains import compare_outside
 from clientgo.perturb.kinds.userobjects import (
     UserObject,
-    create_all,
+    afresh,
     is_released,
     is_timed,
     merge,
@@ -99,8 +99,7 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
         changed = {"metadata": {**content["metadata"], **metadata}}
         if not has_changes:
             return rehearsal.run([*rehearsal.steps, *more], UserInputs({ref: changed}))
-        objects = {each.ref: each.content for each in user_objects(rehearsal.reference).values()}
-        return rehearsal.run([*create_all({**objects, ref: {**content, **changed}}), *more])
+        return rehearsal.run([*afresh(rehearsal.reference, changed={ref: {**content, **changed}}), *more])
 
     created = fresh()
     if ended_early(created) or created.bugs:

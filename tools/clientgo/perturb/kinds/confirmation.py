@@ -10,7 +10,7 @@ from clientgo.perturb.kinds.outside import outside_differences
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Moment, comes_with_time, ended_early
 from clientgo.perturb.kinds.remains import is_undone, undone_paths
 from clientgo.perturb.kinds.revisions import is_revision
-from clientgo.perturb.kinds.userobjects import create_all, is_timed, user_objects
+from clientgo.perturb.kinds.userobjects import afresh, is_timed, user_objects
 from clientgo.perturb.oracles import ORACLES, Judged
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ObjectRef
@@ -85,13 +85,13 @@ class Confirmation:
         number = violation.step or 0
         if is_timed(judged.reference):
             return False
-        objects = {ref: each.content for ref, each in user_objects(judged.reference, number).items()}
-        created = self._remembered(f"created {number}", create_all(objects))
+        created = self._remembered(f"created {number}", afresh(judged.reference, number))
         if ended_early(created) or not created.states:
             return False
         before, fresh, after = Moment(judged.reference, number), Moment(created, -1), Moment(judged.run, number)
         if violation.oracle == "outside":
-            is_work = _has_lost_objects(after, objects) or not self._is_undone(before, after, judged)
+            present = user_objects(judged.reference, number)
+            is_work = _has_lost_objects(after, present) or not self._is_undone(before, after, judged)
             return is_work and not outside_differences(fresh, after, judged.masks)
         return _agree(before, fresh, after, judged)
 

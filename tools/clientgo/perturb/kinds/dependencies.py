@@ -17,7 +17,7 @@ from clientgo.perturb.kinds.rehearsal import (
     short_name,
 )
 from clientgo.perturb.kinds.remains import compare_outside
-from clientgo.perturb.kinds.userobjects import UserObject, custom_objects, merge, user_objects
+from clientgo.perturb.kinds.userobjects import UserObject, custom_objects, edits, merge, user_objects
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import Object, ObjectRef, owner_uids
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs
@@ -86,7 +86,7 @@ def _created_again(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
     delete = ScenarioStep(f"delete {user_object.ref}", lambda user: user.delete(content))
     create = ScenarioStep(f"create {user_object.ref} again", create_all)
     text = f"after {user_object.ref} is deleted and created again the state is not as before"
-    return _replayed([delete, create], rehearsal, text)
+    return _replayed([delete, create, *edits(rehearsal.reference)], rehearsal, text)
 
 
 def _replayed(

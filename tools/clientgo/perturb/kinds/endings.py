@@ -9,7 +9,7 @@ from clientgo.perturb.kinds.faults import AtWrite, Down, InterruptedCreation
 from clientgo.perturb.kinds.lasting import asks_to_retain, leftovers
 from clientgo.perturb.kinds.outside import OutsideDifference, outside_differences
 from clientgo.perturb.kinds.rehearsal import Moment, Rehearsal, Verdict, ended_early, not_applicable
-from clientgo.perturb.kinds.userobjects import UserObject, create_all, custom_objects, user_objects
+from clientgo.perturb.kinds.userobjects import UserObject, afresh, custom_objects, user_objects
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import Object, ObjectRef, is_deleting
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser
@@ -77,7 +77,7 @@ def _children(rehearsal: Rehearsal) -> list[str]:
         return []
     names = {each.ref for each, _ in custom_objects(rehearsal.reference, objects)}
     run = rehearsal.run([*rehearsal.steps, customs, rehearsal.patience()])
-    without = rehearsal.run(create_all({ref: each.content for ref, each in objects.items() if ref not in names}))
+    without = rehearsal.run(afresh(rehearsal.reference, without=names))
     if ended_early(run) or ended_early(without):
         return []
     return sorted(map(str, leftovers(run, rehearsal.lasting) - without.states[-1].keys()))

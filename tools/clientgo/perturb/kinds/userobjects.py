@@ -1,15 +1,16 @@
 """Objects of the user in a scenario: as they are at the end, without what the operator and the server wrote to them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from clientgo.meta.patches import mergepatch
 from clientgo.perturb.differences import StateDifference, value_at
 from clientgo.perturb.kinds.derived import template_of
 from clientgo.perturb.kinds.rehearsal import identified
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import Object, ObjectChange, ObjectRef
-from clientgo.perturb.steps import ScenarioStep
+from clientgo.perturb.steps import ScenarioStep, ScenarioUser
 from clientgo.perturb.values import Schema
 
 _SERVER_FIELDS = frozenset(("metadata", "status"))
@@ -23,8 +24,6 @@ class UserObject:
     content: Object
     specs: dict[int, Any] = field(default_factory=dict)
     changed_at: list[int] = field(default_factory=list)
-    has_status: bool = False
-    """True if the user wrote its status."""
 
     @property
     def ref(self) -> ObjectRef:
@@ -80,13 +79,52 @@ def at_fullest(run: ScenarioRun) -> ScenarioRun:
 
 def is_timed(run: ScenarioRun) -> bool:
     """Return whether a scenario has steps that change no object, such as time that passes, or writes a status."""
-    steps = {change.step for change in run.changes if change.actor == "user"}
-    return len(steps - {-1}) < len(run.states) or any(each.has_status for each in user_objects(run).values())
+    by_user = [change for change in run.changes if change.actor == "user"]
+    return len({change.step for change in by_user} - {-1}) < len(run.states) or any(
+        change.kind == "MODIFIED"
+        and change.ref in run.states[-1]
+        and (change.old or {}).get("status") != (change.new or {}).get("status")
+        for change in by_user
+    )
 
 
-def create_all(objects: Mapping[ObjectRef, Object]) -> list[ScenarioStep]:
-    """Return the steps that create objects, one after the other."""
-    return [_create(ref, content) for ref, content in objects.items()]
+def afresh(
+    run: ScenarioRun,
+    step: int | None = None,
+    *,
+    changed: Mapping[ObjectRef, Object] | None = None,
+    without: Container[ObjectRef] = (),
+) -> list[ScenarioStep]:
+    """Return the steps that create the objects that the user has at a step, with other contents if they are `changed`.
+
+    The last ones repeat what the user has changed in objects of the operator.
+    """
+    contents = {ref: each.content for ref, each in user_objects(run, step).items() if ref not in without}
+    created = [_create(ref, content) for ref, content in {**contents, **(changed or {})}.items()]
+    return [*created, *edits(run, step)]
+
+
+def edits(run: ScenarioRun, step: int | None = None) -> Iterator[ScenarioStep]:
+    """Yield the steps that repeat what the user has changed, up to a step, in objects of the operator that stay."""
+    state = run.states[-1 if step is None else step]
+    created = {change.ref for change in run.changes if change.actor == "user" and change.kind == "ADDED"}
+    for change in run.changes:
+        old, new = change.old, change.new
+        if change.actor != "user" or change.ref in created or not 0 <= change.step < len(run.states):
+            continue
+        if old is None or new is None or (step is not None and change.step > step) or change.ref not in state:
+            continue
+        patch = mergepatch.create(_created(old), _created(new))
+        if patch and new["metadata"]["uid"] == state[change.ref]["metadata"]["uid"]:
+            yield _edit(change.ref, new, patch)
+
+
+def _edit(ref: ObjectRef, obj: Object, patch: Object) -> ScenarioStep:
+    def act(user: ScenarioUser) -> None:
+        if ref in user.state:
+            user.change(identified(obj), patch)
+
+    return ScenarioStep(f"change {ref}", act)
 
 
 def _create(ref: ObjectRef, content: Object) -> ScenarioStep:
@@ -111,20 +149,25 @@ def _created(obj: Object) -> Object:
 
 def _apply(target: UserObject, old: Object, new: Object, step: int) -> None:
     target.changed_at.append(step)
-    target.has_status |= old.get("status") != new.get("status")
-    for name in (old.keys() | new.keys()) - _SERVER_FIELDS:
-        if old.get(name) != new.get(name):
-            target.content = {**target.content, name: new.get(name)}
-            if name == "spec":
-                target.specs[step] = new.get(name)
-    for name in ("labels", "annotations"):
-        before, after = old["metadata"].get(name) or {}, new["metadata"].get(name) or {}
-        current = dict(target.content["metadata"].get(name) or {})
-        for key in before.keys() | after.keys():
-            if before.get(key) != after.get(key):
-                current.pop(key, None)
-                current.update({key: after[key]} if key in after else {})
-        target.content = {**target.content, "metadata": {**target.content["metadata"], name: current}}
+    target.content = _with_change(target.content, _created(old), _created(new))
+    if old.get("spec") != new.get("spec"):
+        target.specs[step] = target.content.get("spec")
+
+
+def _with_change(content: Any, old: Any, new: Any) -> Any:
+    """Return a content of the user with a change: what the operator has beside it stays the operator's."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        results = dict(content) if isinstance(content, dict) else {}
+        for name in {**old, **new}:
+            if name not in new:
+                results.pop(name, None)
+            elif name not in old or old[name] != new[name]:
+                results[name] = _with_change(results.get(name), old.get(name), new[name])
+        return results
+    if isinstance(old, list) and isinstance(new, list):
+        present = content if isinstance(content, list) else []
+        return [item for item in new if item in present or item not in old]
+    return new
 
 
 def custom_objects(run: ScenarioRun, objects: Mapping[ObjectRef, UserObject]) -> Iterator[tuple[UserObject, Schema]]:
