@@ -2,7 +2,7 @@ from collections.abc import Callable
 from queue import Queue
 
 from clientgo.manager import Client, Manager, Result
-from clientgo.meta import ApiObject, ObjectName, object_name
+from clientgo.meta import ApiObject, ObjectName
 from clientgo.perturb import create, delete
 
 from api.v1.home_types import Home
@@ -17,9 +17,9 @@ class Watched(HomeReconciler):
         super().__init__(manager.client, manager.recorder)
         self.done: Queue[ObjectName] = Queue()
 
-    def reconcile(self, home: Home) -> Result | None:
-        result = super().reconcile(home)
-        self.done.put(object_name(home))
+    def reconcile_request(self, request: ObjectName) -> Result | None:
+        result = super().reconcile_request(request)
+        self.done.put(request)
         return result
 
 

@@ -84,7 +84,7 @@ def perturb_fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
             every = " --perturb=all" if request.config.getoption("--perturb") == "all" else ""
             pytest.fail(summary(results, command=f"pytest {shlex.quote(node.nodeid)}{every}"), pytrace=False)
         if not result.is_applicable:
-            pytest.skip(result.verdict)
+            pytest.skip(f"{plan.kind} is not applicable: {result.run.not_applicable}")  # a line for each reason
 
     return run
 

@@ -153,7 +153,9 @@ class Rehearsal:
             ]
         if first:
             lines = [str(each) for each in first]
-            yield Violation(oracle, f"{text}: {lines[0].strip()}", tuple(lines[:MAX_LINES]))
+            steps = ", ".join(expected.run.steps)
+            details = (*lines[:MAX_LINES], f"the state that is expected follows from: {steps}")
+            yield Violation(oracle, f"{text}: {lines[0].strip()}", details)
 
     def differences(self, expected: Moment, actual: Moment) -> list[StateDifference]:
         """Return the differences of two states, without effects that are not undone."""
