@@ -36,7 +36,6 @@ from clientgo.rest.headers import (
 from clientgo.rest.limits import InFlightRequest, require_permission
 from clientgo.rest.request import (
     JSON,
-    AnyResponse,
     ByteStream,
     EventStream,
     Request,
@@ -47,17 +46,18 @@ from clientgo.rest.request import (
 )
 from clientgo.rest.retry import Retry, chain_errors, retry_for_error, retry_for_response
 from clientgo.rest.transport import (
+    AnyResponse,
     Duplex,
     Headers,
     HTTPReply,
     HTTPStream,
+    Received,
     StoppableDuplex,
     StoppableStream,
     Transport,
-    WholeBody,
     upgradable,
 )
-from clientgo.rest.watchstream import EmptyStream, WatchStream
+from clientgo.rest.watchstream import WatchStream
 from clientgo.stop.stopping import GRACE, Scopes, current_scopes, scope_of
 
 log = get_logger(__name__)
@@ -181,7 +181,7 @@ class RESTClient:
             if not error.broken:
                 raise
             log.debug("watch ended while it was being opened", extra={"url": request.path, "err": error})
-            return EmptyStream()
+            return Received()
 
     def stream(self, request: Request) -> ByteStream:
         """Open a stream of a body's bytes; raise `ApiError` or `ConnectionFailed` if that fails.
@@ -194,7 +194,7 @@ class RESTClient:
             response.idle_timeout = None
             return response
         if request.timeout is not None or self._timeout is not None or self._bodies.on:
-            return WholeBody(self.do(request))
+            return Received(self.do(request))
         keep = partial(StoppableStream, max_bytes=self.config.max_response_bytes)
         return self._opened("GET", request, partial(self._open, throttle=self._throttle), keep)
 
