@@ -10,14 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler, ResyncPeriods, warn_of_period
-from clientgo.cache.listener import (
-    INITIAL_LIST_END,
-    Added,
-    Listener,
-    Notification,
-    Removed,
-    Updated,
-)
+from clientgo.cache.listener import INITIAL_LIST_END, Added, Listener, Notification, Removed, Updated
 from clientgo.cache.metrics import InformerIdentity, informer_metrics
 from clientgo.cache.state import ObjectFailure
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, by_namespace
