@@ -105,14 +105,9 @@ class ConnectionFailed(ClientGoError):
 
     def with_message(self, message: str) -> "ConnectionFailed":
         """Return the same failure with another message."""
-        return ConnectionFailed(
-            message,
-            sent=self.sent,
-            refused=self.refused,
-            timeout=self.timeout,
-            broken=self.broken,
-            stopping=self.stopping,
-        )
+        error: ConnectionFailed = _restored(type(self), (message,))
+        vars(error).update(vars(self))
+        return error
 
 
 class InvalidResponse(ConnectionFailed):
@@ -123,10 +118,6 @@ class InvalidResponse(ConnectionFailed):
 
     def __init__(self, message: str) -> None:
         super().__init__(message, broken=False)
-
-    def with_message(self, message: str) -> "InvalidResponse":
-        """Return the same failure with another message."""
-        return InvalidResponse(message)
 
 
 class StatusCause(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

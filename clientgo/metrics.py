@@ -21,14 +21,11 @@ class Counter(Protocol):
         """Add `amount`."""
 
 
-class Gauge(Protocol):
+class Gauge(Counter, Protocol):
     """Metric that can be set, increased and decreased."""
 
     def set(self, value: float) -> None:
         """Set the value."""
-
-    def inc(self, amount: float = 1.0) -> None:
-        """Add `amount`."""
 
     def dec(self, amount: float = 1.0) -> None:
         """Subtract `amount`."""

@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.backoff import (
-    Backoff,
-    HasExpired,
-    KeyedBackoff,
-    ResettingBackoff,
-    jittered,
-)
+from clientgo.backoff import Backoff, HasExpired, KeyedBackoff, ResettingBackoff, jittered
 from clientgo.cache.backoff import REFLECTOR_BACKOFF, REFLECTOR_BACKOFF_RESET
 from clientgo.testing.clock import FakeClock
 

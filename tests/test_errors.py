@@ -151,6 +151,14 @@ def test_connection_failure_is_not_an_api_error() -> None:
     assert isinstance(error, errors.ClientGoError)
 
 
+@pytest.mark.parametrize(
+    "error", [errors.ConnectionFailed("refused", sent=False, refused=True), errors.InvalidResponse("HTML")], ids=repr
+)
+def test_connection_failure_with_another_message_is_otherwise_the_same(error: errors.ConnectionFailed) -> None:
+    other = error.with_message("again")
+    assert (type(other), str(other), vars(other)) == (type(error), "again", vars(error))
+
+
 def test_status_is_decoded_leniently() -> None:
     assert decode_status(body(message="no", code=500, zzz=1)).message == "no"
     assert decode_status(b"nothing") == Status()

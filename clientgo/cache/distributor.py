@@ -10,14 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler, ResyncPeriods, warn_of_period
-from clientgo.cache.listener import (
-    INITIAL_LIST_END,
-    Added,
-    Listener,
-    Notification,
-    Removed,
-    Updated,
-)
+from clientgo.cache.listener import INITIAL_LIST_END, Added, Listener, Notification, Removed, Updated
 from clientgo.cache.metrics import InformerIdentity, informer_metrics
 from clientgo.cache.state import ObjectFailure
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, by_namespace
@@ -142,7 +135,8 @@ class Distributor(Generic[T]):
         self._overlays: tuple[Overlay[T], ...] = ()
         self._unsynced = set(self.versions)
         self._is_complete = fixed
-        self._has_synced = False
+        self.has_synced = False
+        """True once the first list of every namespace is in the store."""
         self._departed: BoundedDict[str, None] = BoundedDict(MAX_DEPARTED)
         self._group: Group | None = None
         self._started_at = 0.0
@@ -154,11 +148,6 @@ class Distributor(Generic[T]):
     def listeners(self) -> list[Listener[T]]:
         """Listeners of the handlers, in the order in which these were added."""
         return list(self._listeners)
-
-    @property
-    def has_synced(self) -> bool:
-        """True once the first list of every namespace is in the store."""
-        return self._has_synced
 
     @property
     def version(self) -> str:
@@ -334,8 +323,8 @@ class Distributor(Generic[T]):
             listener.report_stuck()
 
     def _report_sync(self) -> None:
-        if self._is_complete and not self._unsynced and not self._has_synced:
-            self._has_synced = True
+        if self._is_complete and not self._unsynced and not self.has_synced:
+            self.has_synced = True
             self._publish(INITIAL_LIST_END)
 
     def _publish_listed(self, old: T | None, obj: T, *, initial: bool) -> None:

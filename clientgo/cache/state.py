@@ -67,14 +67,14 @@ class InformerState(msgspec.Struct, frozen=True):
     name: str
     kind: str
     synced: bool
-    objects: int
-    resource_version: str
-    lists: int
-    watches: int
-    undecodable: int
-    last_event: float | None
-    watching_since: float | None
-    last_error: str
+    objects: int = 0
+    resource_version: str = ""
+    lists: int = 0
+    watches: int = 0
+    undecodable: int = 0
+    last_event: float | None = None
+    watching_since: float | None = None
+    last_error: str = ""
     waiting: int = 0
     last_active: float | None = None
     failing: int = 0

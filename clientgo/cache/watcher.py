@@ -14,15 +14,7 @@ from clientgo.errors import CallbackFailed, ClientGoError, ConnectionFailed
 from clientgo.internal.callbacks import run_callback
 from clientgo.log import get_logger
 from clientgo.meta.codec import UnexpectedObject
-from clientgo.meta.listwatch import (
-    BadEvent,
-    Bookmark,
-    ListerWatcher,
-    ListOptions,
-    Watch,
-    WatchEvent,
-    is_older,
-)
+from clientgo.meta.listwatch import BadEvent, Bookmark, ListerWatcher, ListOptions, Watch, WatchEvent, is_older
 from clientgo.meta.objects import ApiObject
 from clientgo.rest.transport import IdleTimeout
 from clientgo.stop.stopping import current_scopes

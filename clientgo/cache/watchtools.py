@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
@@ -178,10 +178,6 @@ def _version_of(event: object) -> str:
     return version
 
 
-class _Closable(Protocol):
-    def close(self) -> None: ...
-
-
 def until_without_retry(
     conditions: Sequence[WatchCondition[T]],
     watch: Watch[T],
@@ -198,7 +194,7 @@ def until_without_retry(
         WatchClosed: the watch has ended.
         ApiError, ConnectionFailed: the watch has failed.
     """
-    with _deadline(watch, timeout, clock) as late:
+    with _deadline(watch.close, timeout, clock) as late:
         return _wait(conditions, watch, late)
 
 
@@ -221,7 +217,7 @@ def until(
         ValueError: the version is "" or "0".
     """
     watcher = RetryWatcher(source, resource_version, options=options, restart_delay=restart_delay, clock=clock)
-    with _deadline(watcher, timeout, clock) as late:
+    with _deadline(watcher.close, timeout, clock) as late:
         return _wait(conditions, watcher, late)
 
 
@@ -243,7 +239,7 @@ def until_with_sync(
     """
     events: _Events[T] = _Events()
     informer.add_event_handler(on_add=events.added, on_update=events.updated, on_delete=events.deleted)
-    with Group() as group, _deadline(events, timeout, clock) as late:
+    with Group() as group, _deadline(events.close, timeout, clock) as late:
         scope_of(group.stop_event).add(events, events.close)  # a crash of the informer ends the wait
         informer.start(group)
         if precondition is not None:
@@ -303,7 +299,7 @@ def _next(coming: Iterator[AnyEvent[T]], last: WatchEvent[T] | None, late: threa
 
 
 @contextmanager
-def _deadline(closable: _Closable, timeout: float | None, clock: Clock) -> Iterator[threading.Event]:
+def _deadline(close: Callable[[], object], timeout: float | None, clock: Clock) -> Iterator[threading.Event]:
     """Close the source of events after the timeout, and set the event; also close it when the program stops.
 
     The timeout also ends a request of this thread, such as one that opens a watch on a server that does not answer.
@@ -313,13 +309,13 @@ def _deadline(closable: _Closable, timeout: float | None, clock: Clock) -> Itera
     def close_after(seconds: float) -> None:
         if not clock.wait_for(done, seconds):
             late.set()
-            closable.close()
+            close()
             requests.stop()
 
-    with on_stop(closable.close), Group(stop=done, clock=clock) as group, ends_also_with(requests):
+    with on_stop(close), Group(stop=done, clock=clock) as group, ends_also_with(requests):
         if timeout is not None:
             group.start(close_after, timeout, name="until-deadline")
         try:
             yield late
         finally:
-            closable.close()
+            close()

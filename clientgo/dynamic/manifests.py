@@ -20,7 +20,7 @@ from clientgo.dynamic.unstructured import Unstructured
 from clientgo.dynamic.waiting import WaitTimeout, has_condition, wait_for
 from clientgo.errors import ClientGoError, ConfigError, NotFound
 from clientgo.meta.codec import from_dict
-from clientgo.meta.manifests import name_of, read_files, read_text
+from clientgo.meta.manifests import name_of, read_files, read_text, text_in_metadata
 from clientgo.meta.objects import LAST_APPLIED
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest.limits import started_deadline
@@ -95,7 +95,7 @@ class _Document(NamedTuple):
 
     @property
     def name(self) -> str:
-        return name_of(self.content) or _generate_name_of(self.content)
+        return name_of(self.content) or text_in_metadata(self.content, "generateName")
 
     @property
     def group(self) -> str:
@@ -283,12 +283,6 @@ def _ordered(manifests: Manifests, *, generated: bool = False) -> list[_Document
 
 def _not_an_object(source: str) -> ConfigError:
     return ConfigError(f"{source} is not an object: it needs apiVersion, kind and metadata.name")
-
-
-def _generate_name_of(content: Mapping[str, Any]) -> str:
-    metadata = content.get("metadata")
-    prefix = metadata.get("generateName") if isinstance(metadata, Mapping) else None
-    return prefix if isinstance(prefix, str) else ""
 
 
 def _rank(kind: str) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from clientgo.errors import ClientGoError
-from clientgo.meta.conditions import conditions_of, status_of, whole_number
+from clientgo.meta.conditions import conditions_of, map_in, status_of, whole_number
 
 ROLLING_UPDATE = "RollingUpdate"
 
@@ -42,10 +42,10 @@ class _Workload:
     """Fields that decide on a rollout; absent numbers of the status are 0, as in Go."""
 
     def __init__(self, obj: Mapping[str, Any]) -> None:
-        metadata, spec = _map(obj, "metadata"), _map(obj, "spec")
+        metadata, spec = map_in(obj, "metadata"), map_in(obj, "spec")
         self.name = str(metadata.get("name", ""))
         self.replicas = whole_number(spec.get("replicas"))
-        self.strategy = _map(spec, "updateStrategy")
+        self.strategy = map_in(spec, "updateStrategy")
         self.status = status_of(obj)
         self.is_observed = (whole_number(metadata.get("generation")) or 0) <= self.count("observedGeneration")
         self.reasons = {str(item.get("type")): item.get("reason") for item in reversed(conditions_of(obj))}
@@ -119,8 +119,3 @@ _KINDS: Mapping[str, Callable[[_Workload], RolloutStatus]] = {
 def _need_rolling_update(workload: _Workload) -> None:
     if workload.strategy.get("type") != ROLLING_UPDATE:
         raise RolloutFailed(_ONLY)
-
-
-def _map(obj: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = obj.get(name)
-    return value if isinstance(value, Mapping) else {}

@@ -28,13 +28,7 @@ from clientgo.reconcile.attempts import Attempts, LogFields
 from clientgo.reconcile.workers import GiveUp, Reconcile, Result, TerminalError, Workers
 from clientgo.stop.lifecycle import Group, MaybeCoroutine
 from clientgo.stop.stopping import scope_of
-from clientgo.workqueue import (
-    NORMAL,
-    ItemExponentialFailureRateLimiter,
-    PriorityQueue,
-    RateLimiter,
-    RateLimitingQueue,
-)
+from clientgo.workqueue import NORMAL, ItemExponentialFailureRateLimiter, PriorityQueue, RateLimiter, RateLimitingQueue
 
 log = get_logger(__name__)
 
@@ -164,10 +158,10 @@ class Controller:
             for source in self.sources[len(self._starts) :]:
                 log.info("Starting EventSource", extra={"controller": self.name, "source": str(source)})
                 call = partial(source.start, self.enqueue, self._predicates, stop)
-                start = SourceStart(str(source), call, clock=self._clock)
+                start = SourceStart(call, name=str(source), clock=self._clock)
                 scope_of(stop).add(start, start.cancel)
                 self._threads.start(start.run, name=f"{self.name}-source-{len(self._starts)}")
-                start.wait(self.name)
+                start.wait_a_moment(self.name)
                 self._starts.append(start)
 
     def start(self, stop: threading.Event) -> None:

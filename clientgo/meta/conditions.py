@@ -12,8 +12,13 @@ def conditions_of(obj: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def status_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the status of an object; an empty one if it has none, or one that is not a map."""
-    status = obj.get("status")
-    return status if isinstance(status, Mapping) else {}
+    return map_in(obj, "status")
+
+
+def map_in(obj: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Return a field of an object; an empty map if it has none, or one that is not a map."""
+    value = obj.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 def has_condition(obj: Mapping[str, Any], expected: str) -> bool:
@@ -26,7 +31,8 @@ def has_condition(obj: Mapping[str, Any], expected: str) -> bool:
         actual = condition.get("status")
         if isinstance(actual, str) and str(condition.get("type", "")).lower() == kind.lower():
             is_same = actual.lower() == (status if equals else "True").lower()
-            return is_same and not is_outdated(observed_generation(obj, condition), _metadata(obj).get("generation"))
+            generation = map_in(obj, "metadata").get("generation")
+            return is_same and not is_outdated(observed_generation(obj, condition), generation)
     return False
 
 
@@ -45,8 +51,3 @@ def is_outdated(observed: object, generation: object) -> bool:
 def whole_number(value: object) -> int | None:
     """Return the value if it is a whole number."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _metadata(obj: Mapping[str, Any]) -> Mapping[str, Any]:
-    metadata = obj.get("metadata")
-    return metadata if isinstance(metadata, Mapping) else {}

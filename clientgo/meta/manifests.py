@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clientgo.errors import ConfigError
+from clientgo.meta.conditions import map_in
 from clientgo.meta.patches import mergepatch
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
 
@@ -98,9 +99,13 @@ def _json_objects(text: str) -> list[str]:
 
 def name_of(obj: Mapping[str, Any]) -> str:
     """Return the name of an object that was read from a file, "" if it has none."""
-    metadata = obj.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    return name if isinstance(name, str) else ""
+    return text_in_metadata(obj, "name")
+
+
+def text_in_metadata(obj: Mapping[str, Any], field: str) -> str:
+    """Return a field of an object's metadata, "" if it has none, or one that is not text."""
+    value = map_in(obj, "metadata").get(field)
+    return value if isinstance(value, str) else ""
 
 
 def _is_patch(crd: Object) -> bool:

@@ -33,23 +33,21 @@ def show_bodies(verbosity: int) -> None:
     log.setLevel(max(WHOLE, SHORT + 8 - verbosity) if verbosity >= 8 else logging.NOTSET)
 
 
-class BodyLog:
-    """Log of the bodies of one client's requests and responses."""
+def bodies_are_logged() -> bool:
+    """Return whether bodies are logged."""
+    return log.isEnabledFor(SHORT)
 
-    @property
-    def on(self) -> bool:
-        """True if bodies are logged."""
-        return log.isEnabledFor(SHORT)
 
-    def sent(self, method: str, target: str, body: bytes | None) -> None:
-        """Log the body of a request."""
-        if body:
-            log.debug("request body", extra={"verb": method, "url": target, "body": _truncated(target, body)})
+def log_sent(method: str, target: str, body: bytes | None) -> None:
+    """Log the body of a request."""
+    if body:
+        log.debug("request body", extra={"verb": method, "url": target, "body": _truncated(target, body)})
 
-    def received(self, method: str, target: str, status: int, body: bytes) -> None:
-        """Log the body of a response."""
-        extra = {"verb": method, "url": target, "status": status, "body": _truncated(target, body)}
-        log.debug("response body", extra=extra)
+
+def log_received(method: str, target: str, status: int, body: bytes) -> None:
+    """Log the body of a response."""
+    extra = {"verb": method, "url": target, "status": status, "body": _truncated(target, body)}
+    log.debug("response body", extra=extra)
 
 
 def _truncated(target: str, body: bytes) -> str:

@@ -20,7 +20,7 @@ from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.typemeta import ANY_RESPONSE, check_response, invalid_response
 from clientgo.metrics import safe_provider
 from clientgo.rest.auth import credentials_for
-from clientgo.rest.body_log import BodyLog
+from clientgo.rest.body_log import bodies_are_logged, log_received, log_sent
 from clientgo.rest.bounds import MAX_ERROR_BYTES, MAX_FRAME, MAX_REDIRECTS, MAX_RETRIES, SILENCE, read_error
 from clientgo.rest.clientmetrics import ERROR, RequestMetrics
 from clientgo.rest.config import Config, server_url
@@ -36,7 +36,6 @@ from clientgo.rest.headers import (
 from clientgo.rest.limits import InFlightRequest, require_permission
 from clientgo.rest.request import (
     JSON,
-    AnyResponse,
     ByteStream,
     EventStream,
     Request,
@@ -47,17 +46,18 @@ from clientgo.rest.request import (
 )
 from clientgo.rest.retry import Retry, chain_errors, retry_for_error, retry_for_response
 from clientgo.rest.transport import (
+    AnyResponse,
     Duplex,
     Headers,
     HTTPReply,
     HTTPStream,
+    Received,
     StoppableDuplex,
     StoppableStream,
     Transport,
-    WholeBody,
     upgradable,
 )
-from clientgo.rest.watchstream import EmptyStream, WatchStream
+from clientgo.rest.watchstream import WatchStream
 from clientgo.stop.stopping import GRACE, Scopes, current_scopes, scope_of
 
 log = get_logger(__name__)
@@ -125,7 +125,6 @@ class RESTClient:
         self._max_retries = max_retries
         self._timeout = config.timeout
         self._headers = RequestHeaders(config, self._credentials.authorization)
-        self._bodies = BodyLog()
         self._metrics = RequestMetrics(safe_provider(), server_url(config).netloc)
         self._throttle: Throttle | None = None
         if rate_limiter is None and config.qps > 0:
@@ -181,7 +180,7 @@ class RESTClient:
             if not error.broken:
                 raise
             log.debug("watch ended while it was being opened", extra={"url": request.path, "err": error})
-            return EmptyStream()
+            return Received()
 
     def stream(self, request: Request) -> ByteStream:
         """Open a stream of a body's bytes; raise `ApiError` or `ConnectionFailed` if that fails.
@@ -193,8 +192,8 @@ class RESTClient:
             response = self._opened("GET", request, self._open, StoppableStream)
             response.idle_timeout = None
             return response
-        if request.timeout is not None or self._timeout is not None or self._bodies.on:
-            return WholeBody(self.do(request))
+        if request.timeout is not None or self._timeout is not None or bodies_are_logged():
+            return Received(self.do(request))
         keep = partial(StoppableStream, max_bytes=self.config.max_response_bytes)
         return self._opened("GET", request, partial(self._open, throttle=self._throttle), keep)
 
@@ -231,9 +230,9 @@ class RESTClient:
         if timeout is not None or (timeout := self._timeout) is not None:
             read_timeout = timeout
             target += f"{'&' if '?' in target else '?'}timeout={seconds_text(timeout)}"
-        log_bodies = self._bodies.on
+        log_bodies = bodies_are_logged()
         if log_bodies:
-            self._bodies.sent(method, target, body)
+            log_sent(method, target, body)
         try:
             with self._in_flight(timeout, reads=method in _READS) as current:
                 # The configuration's timeout starts after the first wait for the rate limiter, as in client-go: it is
@@ -245,7 +244,7 @@ class RESTClient:
                     call, target, partial(self._send_once, call), retry_lagging=retry_lagging
                 )
             if log_bodies:
-                self._bodies.received(method, target, reply.status, reply.body)
+                log_received(method, target, reply.status, reply.body)
             if 200 <= reply.status < 300:
                 check_response(reply.body, ANY_RESPONSE)
                 return reply.body

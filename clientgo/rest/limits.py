@@ -304,14 +304,18 @@ class _RequestStop(threading.Event):
         return True
 
 
-class Closable(Protocol[S_co]):
-    """Stream that `close` ends from any thread; a blocked reader returns at once, without an error."""
+class OpenStream(Protocol[S_co]):
+    """An open stream: an iterator over its items as they arrive.
+
+    Iterating raises `ConnectionFailed` if the connection breaks or an item is invalid, and stops when the server ends
+    the stream.
+    """
 
     def __iter__(self) -> Iterator[S_co]:
         """Iterate over the items as they arrive."""
 
     def close(self) -> None:
-        """End the stream. May be called again."""
+        """End the stream from any thread; a blocked reader returns at once, without an error. May be called again."""
 
 
 class Stoppable(Generic[S]):
@@ -321,7 +325,7 @@ class Stoppable(Generic[S]):
     complete. A stream that its program forgets is closed, as a file is.
     """
 
-    def __init__(self, stream: Closable[S], request: InFlightRequest) -> None:
+    def __init__(self, stream: OpenStream[S], request: InFlightRequest) -> None:
         self._stream = stream
         self._request = request
         self._items = iter(stream)

@@ -5,7 +5,7 @@ the server's address, query strings, and redirects within that address.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 from urllib.parse import SplitResult, quote, urlencode, urljoin, urlsplit
@@ -15,11 +15,12 @@ import msgspec
 from clientgo.errors import BadRequest
 from clientgo.internal.patterns import SURROGATE
 from clientgo.meta.objects import EMPTY_MAP, GroupVersionResource
+from clientgo.rest.limits import OpenStream
 
 if TYPE_CHECKING:
-    from clientgo.rest.transport import Duplex, Headers
+    from clientgo.rest.transport import AnyResponse, Duplex, Headers
 
-S = TypeVar("S", covariant=True)
+R = TypeVar("R", bound="AnyResponse")
 
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
@@ -99,20 +100,6 @@ class RawEvent(msgspec.Struct, frozen=True):
 
     type: str
     object: msgspec.Raw
-
-
-class OpenStream(Protocol[S]):
-    """An open stream: an iterator over its items as they arrive.
-
-    Iterating raises `ConnectionFailed` if the connection breaks or an item is invalid, and stops when the server ends
-    the stream.
-    """
-
-    def __iter__(self) -> Iterator[S]:
-        """Iterate over the items as they arrive."""
-
-    def close(self) -> None:
-        """End the stream from any thread; a blocked reader returns at once. May be called again."""
 
 
 EventStream = OpenStream[RawEvent]
@@ -277,21 +264,6 @@ def _check_segment(what: str, value: str) -> None:
         raise BadRequest(f"invalid resource {what} {value!r}: may not be '.' or '..', nor contain '/' or '%'")
     if SURROGATE.search(value):
         raise BadRequest(f"invalid resource {what} {value!r}: not valid Unicode")
-
-
-class AnyResponse(Protocol):
-    """Status and headers of a response."""
-
-    @property
-    def status(self) -> int:
-        """The HTTP status."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers, with lower-case names."""
-
-
-R = TypeVar("R", bound=AnyResponse)
 
 
 def follow_redirects(server: str, target: str, response: R, send: Callable[[str], R], limit: int) -> R:

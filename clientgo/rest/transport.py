@@ -5,11 +5,13 @@ The real one, in `clientgo.rest.connections`, loads TLS, which a program with fa
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from clientgo.errors import ApiError, ConnectionFailed, error_from_response
-from clientgo.rest.limits import InFlightRequest, Stoppable
+from clientgo.rest.limits import InFlightRequest, OpenStream, Stoppable
 from clientgo.stop.stopping import INTERRUPTED
+
+S = TypeVar("S")
 
 Headers = tuple[tuple[str, str], ...]
 """Request headers in order; a name may appear twice (Impersonate-Group does)."""
@@ -44,14 +46,8 @@ class HTTPReply(NamedTuple):
         return self.status == 504 and self.error().is_resource_version_too_large
 
 
-class HTTPStream(Protocol):
-    """A response with a streamed body.
-
-    Reading raises `IdleTimeout` after `idle_timeout` seconds without data; None means no limit. The reader may change
-    it between two reads.
-    """
-
-    idle_timeout: float | None
+class AnyResponse(Protocol):
+    """Status and headers of a response."""
 
     @property
     def status(self) -> int:
@@ -61,11 +57,15 @@ class HTTPStream(Protocol):
     def headers(self) -> Mapping[str, str]:
         """The headers, with lower-case names."""
 
-    def __iter__(self) -> Iterator[bytes]:
-        """Iterate over the body as it arrives; raise `ConnectionFailed` if the connection breaks."""
 
-    def close(self) -> None:
-        """End the stream from any thread; a blocked reader returns at once, without an error. May be called again."""
+class HTTPStream(AnyResponse, OpenStream[bytes], Protocol):
+    """A response with a streamed body.
+
+    Reading raises `IdleTimeout` after `idle_timeout` seconds without data; None means no limit. The reader may change
+    it between two reads.
+    """
+
+    idle_timeout: float | None
 
 
 class StoppableStream(Stoppable[bytes]):
@@ -100,33 +100,25 @@ class StoppableStream(Stoppable[bytes]):
         return chunk
 
 
-class WholeBody:
-    """Body that has been received, as a stream."""
+class Received(Generic[S]):
+    """Items that have been received, as a stream."""
 
-    def __init__(self, body: bytes) -> None:
-        self._body = body
+    def __init__(self, *items: S) -> None:
+        self._items = items
 
-    def __iter__(self) -> Iterator[bytes]:
-        return iter((self._body,))
+    def __iter__(self) -> Iterator[S]:
+        return iter(self._items)
 
     def close(self) -> None:
         """Do nothing: no connection is open."""
 
 
-class Duplex(Protocol):
+class Duplex(AnyResponse, Protocol):
     """A connection that has switched protocols: one thread receives while others send.
 
     A thread that receives answers by `post`, which does not wait for those that send. All raise `ConnectionFailed` if
     the connection breaks, or `close` was called.
     """
-
-    @property
-    def status(self) -> int:
-        """The HTTP status: 101."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The headers, with lower-case names."""
 
     def receive(self, timeout: float | None) -> bytes:
         """Return bytes as they arrive, empty at the end; raise `IdleTimeout` after `timeout` seconds without data."""

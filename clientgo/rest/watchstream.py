@@ -148,13 +148,3 @@ class WatchStream:
         """End the watch from any thread; a blocked reader returns at once."""
         self._closed = True
         self._stream.close()
-
-
-class EmptyStream:
-    """A watch without frames: the server closed the connection while it was being opened."""
-
-    def __iter__(self) -> Iterator[RawEvent]:
-        return iter(())
-
-    def close(self) -> None:
-        """Do nothing: no connection is open."""

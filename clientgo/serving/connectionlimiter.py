@@ -28,8 +28,6 @@ class ConnectionState(enum.Enum):
 WAITING = (ConnectionState.SILENT, ConnectionState.READING, ConnectionState.IDLE)
 """States without a complete request, in the order of eviction."""
 
-_WITH_PLACE = (ConnectionState.WORKING, ConnectionState.WRITING)
-
 
 class ConnectionLimiter(Generic[C]):
     """At most `size` connections with a place, and `room` others; for one thread."""
@@ -75,12 +73,27 @@ class ConnectionLimiter(Generic[C]):
         """Set the state of a connection."""
         address, previous = self._held[connection]
         if state is not previous:
-            self._leave(connection)
+            self.remove(connection)
             self._enter(connection, address, state, now)
 
     def remove(self, connection: C) -> None:
         """Forget a connection that has ended."""
-        self._leave(connection)
+        address, state = self._held.pop(connection)
+        if state in WAITING:
+            states = self._waiting[address]
+            del states[state][connection]
+            if not any(states.values()):
+                del self._waiting[address]
+        elif state is ConnectionState.READY:
+            self._ready[address].remove(connection)
+            if not self._ready[address]:
+                del self._ready[address]
+        else:
+            self._used -= 1
+            self._places[address] -= 1
+            if not self._places[address]:
+                del self._places[address]
+            self._writing.pop(connection, None)
 
     def in_state(self, *states: ConnectionState) -> list[C]:
         """Return the connections in these states."""
@@ -120,21 +133,3 @@ class ConnectionLimiter(Generic[C]):
             self._used += 1
             if state is ConnectionState.WRITING:
                 self._writing[connection] = now
-
-    def _leave(self, connection: C) -> None:
-        address, state = self._held.pop(connection)
-        if state in WAITING:
-            states = self._waiting[address]
-            del states[state][connection]
-            if not any(states.values()):
-                del self._waiting[address]
-        elif state is ConnectionState.READY:
-            self._ready[address].remove(connection)
-            if not self._ready[address]:
-                del self._ready[address]
-        else:
-            self._used -= 1
-            self._places[address] -= 1
-            if not self._places[address]:
-                del self._places[address]
-            self._writing.pop(connection, None)

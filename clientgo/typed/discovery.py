@@ -13,13 +13,7 @@ import msgspec
 
 from clientgo.errors import ClientGoError, InvalidResponse, NotFound
 from clientgo.meta.shallow_json import UNREADABLE
-from clientgo.meta.typemeta import (
-    ANY_RESPONSE,
-    AcceptedKinds,
-    TypeMeta,
-    accepted_kinds,
-    check_response,
-)
+from clientgo.meta.typemeta import ANY_RESPONSE, AcceptedKinds, TypeMeta, accepted_kinds, check_response
 from clientgo.rest.request import server_of
 
 S = TypeVar("S")

@@ -17,14 +17,7 @@ from clientgo.meta.codec import Codec, ObjectList, Undecodable, UnexpectedObject
 from clientgo.meta.listitems import RawList, list_parts
 from clientgo.meta.objects import ObjectMeta
 from clientgo.meta.shallow_json import with_whole_characters
-from clientgo.meta.typemeta import (
-    AcceptedKinds,
-    TypeMeta,
-    accepted_kinds,
-    check_response,
-    invalid_response,
-    other_kind,
-)
+from clientgo.meta.typemeta import AcceptedKinds, TypeMeta, accepted_kinds, check_response, invalid_response, other_kind
 from clientgo.rest.request import Request, Requester, open_stream, server_of
 
 T = TypeVar("T")

@@ -11,7 +11,8 @@ from clientgo.meta.codec import Codec, Undecodable, UnexpectedObject, identity
 from clientgo.meta.listwatch import INITIAL_EVENTS_END, BadEvent, Bookmark, ChangeType, WatchEvent
 from clientgo.meta.objects import ObjectMeta
 from clientgo.meta.typemeta import check_response, type_meta
-from clientgo.rest.request import JSON, EventStream, OpenStream, RawEvent, Request, Requester
+from clientgo.rest.limits import OpenStream
+from clientgo.rest.request import JSON, EventStream, RawEvent, Request, Requester
 from clientgo.rest.transport import IdleTimeout
 from clientgo.typed.response import kinds_of
 

@@ -21,13 +21,7 @@ from clientgo.program.flags import seconds
 from clientgo.serving import Access, Response, Route, ServingRequest
 from clientgo.serving.message import JSON
 from clientgo.stop.lifecycle import is_stopped_request
-from clientgo.webhook.admission import (
-    AdmissionRequest,
-    BadReview,
-    errored,
-    read_review,
-    write_review,
-)
+from clientgo.webhook.admission import AdmissionRequest, BadReview, errored, read_review, write_review
 from clientgo.webhook.handlers import AdmissionHandler, AsyncAdmissionHandler, with_rejections
 
 log = get_logger(__name__)

@@ -10,9 +10,7 @@ import pytest
 
 from clientgo.cache import NAMESPACE_INDEX, DeletedFinalStateUnknown, SharedInformer, wait_for_cache_sync
 from clientgo.cache.sink import InformerSink
-from clientgo.cache.watchlist import (
-    StreamedList,
-)
+from clientgo.cache.watchlist import StreamedList
 from clientgo.errors import InternalError
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
@@ -21,13 +19,7 @@ from clientgo.stop.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.watchsource import FakeSource, FakeWatch
-from tests.cache.scripted import (
-    Script,
-    added,
-    following,
-    handling,
-    list_end,
-)
+from tests.cache.scripted import Script, added, following, handling, list_end
 
 
 def pod(name: str, *, generation: int = 1, **labels: str) -> ConfigMap:

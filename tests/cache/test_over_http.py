@@ -10,14 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from clientgo.cache import (
-    DeletedFinalStateUnknown,
-    InformerFactory,
-    Pager,
-    RetryWatcher,
-    SharedInformer,
-    last_known,
-)
+from clientgo.cache import DeletedFinalStateUnknown, InformerFactory, Pager, RetryWatcher, SharedInformer, last_known
 from clientgo.dynamic import DynamicClientset, DynamicInformerFactory, Unstructured
 from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.clientset import Clientset

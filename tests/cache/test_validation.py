@@ -10,11 +10,7 @@ from clientgo.cache import Reflector
 from clientgo.cache.validation import describe, replaced_server, type_check_for
 from clientgo.cache.watcher import ResourceVersionRegressed
 from clientgo.dynamic.unstructured import Unstructured, unstructured_type
-from clientgo.errors import (
-    ApiError,
-    ConnectionFailed,
-    Forbidden,
-)
+from clientgo.errors import ApiError, ConnectionFailed, Forbidden
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.meta import GroupVersionResource, ObjectList, ObjectMeta, ObjectName, Undecodable, replace
 from clientgo.meta.codec import UnexpectedObject

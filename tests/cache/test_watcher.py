@@ -12,15 +12,7 @@ from clientgo.cache import Reflector, SharedInformer
 from clientgo.cache.reflector import ReflectorOptions
 from clientgo.cache.watcher import ResourceVersionRegressed, VeryShortWatch
 from clientgo.cache.watchlist import BOOKMARK_TIMEOUT, BookmarkTicker
-from clientgo.errors import (
-    ApiError,
-    ConnectionFailed,
-    Expired,
-    Forbidden,
-    ServerTimeout,
-    StatusCause,
-    StatusDetails,
-)
+from clientgo.errors import ApiError, ConnectionFailed, Expired, Forbidden, ServerTimeout, StatusCause, StatusDetails
 from clientgo.kubernetes.clients.core_v1 import ConfigMapClient
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap

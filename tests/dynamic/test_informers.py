@@ -5,25 +5,12 @@ from typing import Any
 
 import pytest
 
-from clientgo.dynamic import (
-    DynamicClientset,
-    DynamicInformerFactory,
-    Unstructured,
-)
+from clientgo.dynamic import DynamicClientset, DynamicInformerFactory, Unstructured
 from clientgo.dynamic.codec import UnstructuredCodec
 from clientgo.dynamic.unstructured import metadata_type, unstructured_type
 from clientgo.errors import NotFound
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.meta import (
-    GroupVersionResource,
-    ObjectMeta,
-    Undecodable,
-    decode,
-    encode,
-    from_dict,
-    replace,
-    to_dict,
-)
+from clientgo.meta import GroupVersionResource, ObjectMeta, Undecodable, decode, encode, from_dict, replace, to_dict
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.kubernetes import FakeClientset
 

@@ -10,10 +10,7 @@ import pytest
 from clientgo.envtest import Environment
 from clientgo.envtest.crds import install, uninstall
 from clientgo.errors import NotFound
-from clientgo.manager import (
-    ControllerBuilder,
-    Manager,
-)
+from clientgo.manager import ControllerBuilder, Manager
 from clientgo.meta import ObjectMeta, ObjectName, api_type
 from clientgo.rest import Config
 from clientgo.stop.lifecycle import Group

@@ -9,18 +9,11 @@ import urllib3
 
 from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import ConfigError, Forbidden
-from clientgo.rest import Config, RESTClient, load_config
+from clientgo.rest import Config, load_config
 from clientgo_apiserver.server import ApiServer
+from tests.envtest.test_environment import ask
 
 pytestmark = pytest.mark.integration
-
-
-def ask(config: Config, path: str) -> bytes:
-    client = RESTClient(config, max_retries=0)
-    try:
-        return client.raw("GET", path)
-    finally:
-        client.close()
 
 
 def test_its_kubeconfig_holds_address_authority_and_token(tmp_path: Path) -> None:

@@ -8,14 +8,7 @@ import pytest
 
 from clientgo.errors import AlreadyExists, Conflict, InvalidResponse, NotFound
 from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
-from clientgo.leaderelection import (
-    LeaderElectionRecord,
-    LeaseLock,
-    LeaseNotRead,
-    Lock,
-    config_for_lock,
-    new_identity,
-)
+from clientgo.leaderelection import LeaderElectionRecord, LeaseLock, LeaseNotRead, Lock, config_for_lock, new_identity
 from clientgo.meta import ObjectMeta, replace
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import MicroTime

@@ -6,14 +6,7 @@ from functools import partial
 import pytest
 
 from clientgo.log.tracebacks import traceback_id
-
-
-def raised(function: Callable[[], object]) -> Exception:
-    try:
-        function()
-    except Exception as error:  # noqa: BLE001
-        return error
-    raise AssertionError("not raised")
+from tests.log.test_callers import raised
 
 
 def fail(text: str, cause: Exception | None = None) -> None:

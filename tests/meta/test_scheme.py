@@ -6,15 +6,7 @@ import msgspec
 import pytest
 
 from clientgo.dynamic import Unstructured
-from clientgo.meta import (
-    ApiType,
-    GroupVersionKind,
-    GroupVersionResource,
-    ObjectMeta,
-    Scheme,
-    api_of,
-    api_type,
-)
+from clientgo.meta import ApiType, GroupVersionKind, GroupVersionResource, ObjectMeta, Scheme, api_of, api_type
 from clientgo.meta.scheme import ALL_VERBS, plural_of, version_priority
 
 UNNAMED = ObjectMeta()

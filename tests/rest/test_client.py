@@ -8,14 +8,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.errors import (
-    ApiError,
-    BadRequest,
-    CallbackFailed,
-    ConfigError,
-    NotFound,
-    Unauthorized,
-)
+from clientgo.errors import ApiError, BadRequest, CallbackFailed, ConfigError, NotFound, Unauthorized
 from clientgo.meta import GroupVersionResource, replace
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config, Impersonation

@@ -11,15 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from clientgo.errors import (
-    ApiError,
-    ConnectionFailed,
-    Expired,
-    Forbidden,
-    InternalError,
-    InvalidResponse,
-    Unauthorized,
-)
+from clientgo.errors import ApiError, ConnectionFailed, Expired, Forbidden, InternalError, InvalidResponse, Unauthorized
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.bounds import MAX_ERROR_BYTES, MAX_FRAME, SILENCE
 from clientgo.rest.client import RESTClient

@@ -11,11 +11,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.errors import (
-    Conflict,
-    ConnectionFailed,
-    NotFound,
-)
+from clientgo.errors import Conflict, ConnectionFailed, NotFound
 from clientgo.kubernetes.clients.core_v1 import NamespaceClient, PodClient
 from clientgo.kubernetes.types import policy_v1
 from clientgo.kubernetes.types.apps_v1 import ControllerRevision

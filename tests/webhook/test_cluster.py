@@ -28,12 +28,7 @@ from tests.webhook.clustercases import (
     test_kubectl_shows_the_validators_message,
     test_webhook_gets_the_user,
 )
-from tests.webhook.homes import (
-    GROUP,
-    Home,
-    HomeSpec,
-    running,
-)
+from tests.webhook.homes import GROUP, Home, HomeSpec, running
 
 MUTATING_NAME, VALIDATING_NAME = "mutating-webhook-configuration", "validating-webhook-configuration"
 

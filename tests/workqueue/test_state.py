@@ -5,12 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from clientgo.testing.clock import FakeClock
-from clientgo.workqueue import (
-    DelayingQueue,
-    QueueState,
-    RateLimitingQueue,
-    WorkQueue,
-)
+from clientgo.workqueue import DelayingQueue, QueueState, RateLimitingQueue, WorkQueue
 
 QUEUES: dict[str, Callable[[FakeClock], WorkQueue[str]]] = {
     "work": lambda clock: WorkQueue(name="foos", clock=clock),

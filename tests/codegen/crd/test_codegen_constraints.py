@@ -14,6 +14,7 @@ from clientgo.codegen.inputs.apitypes import read_modules
 from clientgo.codegen.problems import Problems, place_of
 from clientgo.meta import Duration, ExternalDocs, Int32, Meta, ObjectMeta, Quantity, Rule, constrained
 from clientgo.meta.constraints import cel_name
+from tests.codegen.crd.test_codegen_schema import reported_problems
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,6 @@ def field_schema(hint: Any, *default: Any) -> Any:
     built = SchemaMaker(problems).of_class(make_dataclass("Holder", [("field", hint, *default)], frozen=True))
     assert list(problems) == []
     return built["properties"]["field"]
-
-
-def reported_problems(hint: Any) -> str:
-    problems = Problems()
-    SchemaMaker(problems).of_class(make_dataclass("Holder", [("field", hint)], frozen=True))
-    return "\n".join(problems)
 
 
 ANY_MAP = Mapping[str, Any]

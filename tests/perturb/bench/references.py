@@ -3,14 +3,7 @@
 import zlib
 
 from clientgo.kubernetes.types.apps_v1 import Deployment
-from clientgo.kubernetes.types.core_v1 import (
-    ConfigMap,
-    LocalObjectReference,
-    Namespace,
-    Pod,
-    Secret,
-    ServiceAccount,
-)
+from clientgo.kubernetes.types.core_v1 import ConfigMap, LocalObjectReference, Namespace, Pod, Secret, ServiceAccount
 from clientgo.manager import ControllerBuilder, Result
 from clientgo.meta import ObjectMeta, ObjectName, change, is_controlled_by, object_name
 from tests.perturb.bench.kinds import BenchReconciler, Bucket, Grant, Pool, Site, config

@@ -24,8 +24,8 @@ from clientgo.meta.codec import ObjectList, encode, encode_value
 from clientgo.meta.objects import ListMeta
 from clientgo.meta.scheme import Scheme, api_of
 from clientgo.meta.typemeta import type_meta
-from clientgo.rest.limits import InFlightRequest, Stoppable
-from clientgo.rest.request import ByteStream, EventStream, OpenStream, Request
+from clientgo.rest.limits import InFlightRequest, OpenStream, Stoppable
+from clientgo.rest.request import ByteStream, EventStream, Request
 from clientgo.rest.transport import Duplex, Headers
 from clientgo.stop.stopping import current_scopes
 from clientgo.testing.actions import Action, action_of, changed_request

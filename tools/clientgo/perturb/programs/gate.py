@@ -18,7 +18,7 @@ from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.streams import GateDuplex
 from clientgo.perturb.programs.waits import wait_reported
 from clientgo.perturb.state import EVENTS, ObjectRef
-from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, WholeBody
+from clientgo.rest.transport import Headers, HTTPReply, HTTPStream, Received
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.inmemory import ServedReply
 
@@ -299,7 +299,7 @@ def _stored_event(outgoing: Outgoing) -> HTTPReply:
     return HTTPReply(201 if outgoing.method == "POST" else 200, EMPTY_MAP, msgspec.json.encode(body))
 
 
-class _WholeStream(WholeBody):
+class _WholeStream(Received[bytes]):
     """Response without a stream, for a request that expects one; implements `HTTPStream`."""
 
     def __init__(self, reply: HTTPReply) -> None:
