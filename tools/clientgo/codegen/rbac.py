@@ -4,8 +4,6 @@ Rules are split by resource and merged in four steps: verbs of equal rules, then
 that are otherwise equal.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,10 +11,9 @@ from typing import Any
 import msgspec
 
 from clientgo.codegen.model import Kind
-from clientgo.kubernetes import clients
 from clientgo.meta.declarations import RbacRule
+from clientgo.meta.objects import GroupVersionResource
 from clientgo.meta.scheme import ApiType, api_of
-from clientgo.typed.create import CreateClient
 
 Manifest = dict[str, Any]
 
@@ -119,22 +116,15 @@ def limited(rules: Iterable[RbacRule], namespace: str, own_kinds: Mapping[str, A
             continue
         for group in rule.groups:
             for resource in rule.resources:
-                api = kinds.get(_group_resource(group, resource))
+                plural = resource.partition("/")[0]
+                api = kinds.get(GroupVersionResource("" if group == "core" else group, "", plural).group_resource)
                 role_namespace = namespace if api is None or api.namespaced else ""
                 yield msgspec.structs.replace(rule, groups=(group,), resources=(resource,), namespace=role_namespace)
 
 
-def _group_resource(group: str, resource: str) -> str:
-    plural = resource.partition("/")[0]
-    return plural if group in ("", "core") else f"{plural}.{group}"
-
-
 def built_in_kinds() -> dict[str, ApiType]:
     """Return the built-in kinds that the library has clients of, by group resource."""
-    kinds = {}
-    for module in pkgutil.iter_modules(clients.__path__):
-        for value in vars(importlib.import_module(f"{clients.__name__}.{module.name}")).values():
-            if isinstance(value, type) and issubclass(value, CreateClient) and "kind" in vars(value):
-                api = api_of(value.kind)
-                kinds[api.gvr.group_resource] = api
-    return kinds
+    # Imported here, 400 ms: only declared permissions and webhooks need all groups.
+    from clientgo.kubernetes.scheme import KINDS  # noqa: PLC0415
+
+    return {api.gvr.group_resource: api for api in map(api_of, KINDS) if api.verbs}
