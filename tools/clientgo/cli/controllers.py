@@ -92,8 +92,7 @@ def built_in(project: Project, group: str, version: str, kind: str) -> ProjectRe
     if api is None or project.find(group, version, kind) is not None:
         return None
     full_group = api.group or "core"
-    existing = project.find(full_group, version, kind)
-    if existing is not None:
+    if (existing := project.find(full_group, version, kind)) is not None:
         return existing
     resource = ProjectResource(group=full_group, domain="", version=version, kind=kind, plural=api.plural, core=True)
     resource.namespaced, resource.grouped = api.namespaced, project.multigroup

@@ -17,7 +17,7 @@ from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_api, add_manifests, begin
 from clientgo.cli.scaffold_writer import ScaffoldWriter, reordered
-from clientgo.cli.webhooks import SERVER, Asked, add_webhooks
+from clientgo.cli.webhooks import PREFIXES, SERVER, Asked, add_webhooks
 from clientgo.cli.wheels import add_wheels
 from clientgo.version import VERSION
 
@@ -110,7 +110,7 @@ def _add_kind(
 
 def _asked(project: Project, recorded: ProjectResource) -> Asked:
     has = recorded.webhooks
-    sorts = tuple(sort for sort in ("defaulting", "validation") if has.get(sort))
+    sorts = tuple(sort for sort in PREFIXES if has.get(sort))
     paths = {sort: has[f"{sort}Path"] for sort in sorts if has.get(f"{sort}Path")}
     spokes = (project.find(recorded.group, version, recorded.kind) for version in has.get("spoke", ()))
     return Asked(sorts, paths, tuple(spoke for spoke in spokes if spoke), force=False)
