@@ -10,6 +10,7 @@ from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.inputs.declarations import Declared, label_selector
 from clientgo.codegen.model import group_versions, non_empty
 from clientgo.codegen.rbac import limited, roles, user_roles
+from clientgo.codegen.render.openapi import own_name
 from clientgo.meta.declarations import RbacRule, WebhookDeclaration
 
 Manifest = dict[str, Any]
@@ -49,15 +50,11 @@ def openapi_files(kinds: Iterable[OwnKind], maker: SchemaMaker) -> Manifests:
     files = {}
     classes = {own_kind.kind: own_kind.cls for own_kind in kinds}
     for group in group_versions(classes):
-        reverse = ".".join(reversed(group.group.split(".")))
         schemas = {}
         for kind in sorted(group.kinds, key=lambda kind: kind.api.kind):
             mark = {"group": group.group, "kind": kind.api.kind, "version": group.version}
-            schema = top_schema(maker.of_class(classes[kind]))
-            schemas[f"{reverse}.{group.version}.{kind.api.kind}"] = {
-                **schema,
-                "x-kubernetes-group-version-kind": [mark],
-            }
+            schema = {**top_schema(maker.of_class(classes[kind])), "x-kubernetes-group-version-kind": [mark]}
+            schemas[own_name(group.group, group.version, kind.api.kind)] = schema
         document = {
             "openapi": "3.0.0",
             "info": {"title": group.api_version, "version": group.version},
