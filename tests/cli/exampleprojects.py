@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cli.projects import ROOT, clientgo, run
+from tests.cli.projects import ROOT, clientgo, kind, run
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,6 @@ class Example:
     added: frozenset[str] = frozenset()
     complete: bool = False
     """True if examples/ holds every file of the project, false if only those edited and added."""
-
-
-def kind(group: str, version: str, name: str) -> tuple[str, ...]:
-    return ("--group", group, "--version", version, "--kind", name)
 
 
 HOME = Example(

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.exampleprojects import HOME, REDIS, Example, copy_files, copy_project, kind, scaffold
+from tests.cli.exampleprojects import HOME, REDIS, Example, copy_files, copy_project, scaffold
 from tests.cli.processes import free_port, in_background, wait_for
-from tests.cli.projects import ROOT, lint, read_files, run
+from tests.cli.projects import ROOT, kind, lint, read_files, run
 from tests.e2e.clusters import without_crds
 from tests.installed import installed
 from tests.processes import using_mypy_cache
