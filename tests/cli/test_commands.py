@@ -127,7 +127,7 @@ def test_create_api_inserts_its_lines_at_the_markers(project: Path) -> None:
 @contextmanager
 def answering(terminal: io.TextIOBase) -> Iterator[None]:
     """Replace standard input for the block."""
-    before, sys.stdin = sys.stdin, terminal  # type: ignore[assignment]
+    before, sys.stdin = sys.stdin, terminal
     try:
         yield
     finally:
