@@ -124,7 +124,7 @@ def check_foreign(
     own_kinds: Iterable[OwnKind], foreign: Iterable[ForeignKind], problems: Problems, *, needed: bool
 ) -> None:
     """Report duplicate kinds, and missing input if kinds are `needed`."""
-    seen = {each.api.gvk: each.kind.source for each in own_kinds}
+    seen = {each.api.gvk: each.source for each in own_kinds}
     for kind in foreign:
         other = seen.get(kind.api.gvk)
         seen[kind.api.gvk] = kind.source

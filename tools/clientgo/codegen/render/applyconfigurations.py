@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
 from clientgo.codegen.crd.builtinfacts import is_generated
+from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.inputs.fields import members
 from clientgo.codegen.model import GroupVersion, group_versions
 from clientgo.codegen.model import Kind as KindRecord
@@ -89,16 +90,14 @@ def _field(attribute: Attribute, configured: Collection[str]) -> str:
     return f"    {attribute.name}: (\n        {hint}\n    ) = {unset}"
 
 
-def apply_texts(
-    classes: Mapping[KindRecord, type[Any]], foreign: Iterable[ForeignGroup], layout: Layout
-) -> Iterator[Text]:
+def apply_texts(own_kinds: Sequence[OwnKind], foreign: Iterable[ForeignGroup], layout: Layout) -> Iterator[Text]:
     """Yield all modules of apply configurations, for own and third-party kinds."""
     records = {kind: group.records for group in foreign for kind in group.kinds}
-    groups = group_versions(kind for kind in (*classes, *records) if "apply" in kind.api.verbs)
+    groups = group_versions(kind for kind in (*own_kinds, *records) if "apply" in kind.api.verbs)
     yield from _package(groups, layout)
     for group in groups:
         reader = ClassReader()
-        kinds = {reader.read(classes[kind]): kind.module for kind in group.kinds if kind in classes}
+        kinds = {reader.read(kind.cls): kind.module for kind in group.kinds if isinstance(kind, OwnKind)}
         read_records = dict(reader.records)
         for kind in group.kinds:
             if kind in records:
