@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from clientgo.codegen.__main__ import main
-from clientgo.codegen.names import snake
 from clientgo.errors import Conflict, NotFound
 from clientgo.meta import ObjectMeta, ObjectName, replace, to_dict
+from clientgo.meta.classes.hints import snake
 from clientgo.meta.jsonvalues import same_text
 from clientgo.testing.client import FakeClient
 from tests.codegen.generating import definition, importable

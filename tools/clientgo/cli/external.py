@@ -30,11 +30,7 @@ class ExternalKind:
 
 
 def read_definition(project: Project, file: Path, group: str, version: str, kind: str) -> ExternalKind:
-    """Read a kind from the CRDs of a file.
-
-    Raises:
-        CommandError: the file is invalid or has no such kind, or the kind conflicts with one of the project.
-    """
+    """Read a kind from the CRDs of a file; CommandError if that fails, or it conflicts with one of the project."""
     problems = Problems()
     kinds = {foreign.api.gvk: foreign for foreign in read_definitions([file], problems)}
     for message in problems:

@@ -146,11 +146,7 @@ class Project:
 
     @classmethod
     def read(cls, root: Path) -> "Project":
-        """Read the PROJECT file of a folder.
-
-        Raises:
-            CommandError: the file is missing or invalid.
-        """
+        """Read the PROJECT file of a folder; CommandError if it is missing or invalid."""
         try:
             document = read_document((root / FILE).read_text(encoding="utf-8"))
             layout = document["layout"]

@@ -40,11 +40,7 @@ def add_api(writer: ScaffoldWriter, project: Project, resource: ProjectResource)
 
 
 def resource_of(project: Project, group: str, version: str, kind: str, plural: str) -> ProjectResource:
-    """Return the resource from the project, or a new one, which is not added to the project.
-
-    Raises:
-        CommandError: a name is invalid or conflicts with another.
-    """
+    """Return the resource, or a new one, which is not added yet; CommandError if a name is invalid or in conflict."""
     names.group(group), names.version(version), names.kind(kind)
     existing = project.find(group, version, kind)
     if existing is not None:

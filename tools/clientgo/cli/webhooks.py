@@ -50,11 +50,7 @@ class Asked:
 
 
 def asked(project: Project, resource: ProjectResource, options: argparse.Namespace) -> Asked:
-    """Return the webhooks that the options request.
-
-    Raises:
-        CommandError: none is requested, or the options are invalid.
-    """
+    """Return the webhooks that the options request; CommandError if there are none, or the options are invalid."""
     chosen = {"defaulting": options.defaulting, "validation": options.programmatic_validation}
     paths = {"defaulting": options.defaulting_path, "validation": options.validation_path}
     for sort, path in paths.items():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from clientgo.codegen.names import snake
+from clientgo.meta.classes.hints import snake
 
 Schema = dict[str, Any]
 SchemaPath = tuple[str, ...]

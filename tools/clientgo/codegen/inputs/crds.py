@@ -203,11 +203,7 @@ class _Definition(msgspec.Struct, frozen=True):
 
 
 def converted(document: Any, cls: type[T]) -> T:
-    """Convert a document to a class.
-
-    Raises:
-        NoDefinition: a part has a wrong type.
-    """
+    """Convert a document to a class; NoDefinition if a part has a wrong type."""
     try:
         return msgspec.convert(document, cls)
     except msgspec.ValidationError as error:

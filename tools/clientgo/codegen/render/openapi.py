@@ -197,11 +197,7 @@ def published_schemas(
 
 
 def published_schema(kind: ForeignKind) -> dict[str, Any]:
-    """Return the schema of a kind's objects.
-
-    Raises:
-        Unpublishable: the API server or Python could not read the schema.
-    """
+    """Return the schema of a kind's objects; Unpublishable if the API server or Python could not read it."""
     schema = _plain(kind.schema, DEEPEST)
     if len(json.dumps(schema)) > MOST_TEXT:
         raise Unpublishable(f"it is longer than {MOST_TEXT:,} characters of JSON")
