@@ -55,15 +55,6 @@ def printed_by(folder: Path, code: str) -> str:
     return done.stdout
 
 
-def definition(schema: Any, *, version: Any = None, **spec: Any) -> dict[str, Any]:
-    """Return a CRD of one version with this schema; `spec` overrides fields of its spec."""
-    content = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}, **(version or {})}
-    names = {"kind": "Thing", "plural": "things", **spec.pop("names", {})}
-    usual = {"group": "g.example.com", "scope": "Namespaced", "versions": [content]}
-    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
-    return {**head, "spec": {**usual, "names": names, **spec}}
-
-
 def schema_of(hint: Any, *default: Any, **options: Any) -> Any:
     """Return the schema of one field, and check that there are no problems."""
     problems = Problems()

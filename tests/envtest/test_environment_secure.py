@@ -1,6 +1,7 @@
 """Secure environments: TLS, an administrator's token, and RBAC."""
 
 import ssl
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,8 @@ pytestmark = pytest.mark.integration
 
 
 def ask(config: Config, path: str) -> bytes:
-    client = RESTClient(config, max_retries=0)
-    try:
+    with closing(RESTClient(config, max_retries=0)) as client:
         return client.raw("GET", path)
-    finally:
-        client.close()
 
 
 def test_its_kubeconfig_holds_address_authority_and_token(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from clientgo.codegen.__main__ import main
 from clientgo.codegen.names import misnamed
 from clientgo.meta import ApiType
 from clientgo.meta.yamlio import to_yaml
-from tests.codegen.generating import definition, printed_by
+from tests.codegen.generating import printed_by
 from tests.codegen.shapes import unexpected_nodes
+from tests.definitions import custom_kind
 from tests.models.budget import examples
 
 HOSTILE_TEXTS = [
@@ -60,6 +61,15 @@ SCHEMAS = st.recursive(
     ),
     max_leaves=12,
 )
+
+
+def definition(schema: Any, *, names: Any = None, version: Any = None, **spec: Any) -> dict[str, Any]:
+    """Return a CRD of one version with this schema; the others override parts of it."""
+    crd = custom_kind("Thing", "g.example.com", "v1", schema=schema)
+    crd["spec"]["names"] = {"kind": "Thing", "plural": "things", **(names or {})}
+    crd["spec"]["versions"][0] |= version or {}
+    crd["spec"] |= spec
+    return crd
 
 
 def generated(folder: Path, text: str, *, option: str = "--from-crd") -> int:

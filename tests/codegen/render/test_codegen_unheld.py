@@ -14,7 +14,8 @@ from clientgo.meta import ObjectMeta, ObjectName, replace, to_dict
 from clientgo.meta.classes.hints import snake
 from clientgo.meta.jsonvalues import same_text
 from clientgo.testing.client import FakeClient
-from tests.codegen.generating import definition, importable
+from tests.codegen.generating import importable
+from tests.definitions import custom_kind
 
 OPEN: dict[str, Any] = {"x-kubernetes-preserve-unknown-fields": True}
 TEXT = {"type": "string"}
@@ -66,8 +67,7 @@ SCHEMAS = {
     "Half": {"type": "object", **OPEN, "properties": {"spec": PAIR}},
 }
 DEFINITIONS = [
-    definition(schema, names={"kind": kind, "plural": f"{kind.lower()}s"}, scope="Cluster")
-    for kind, schema in SCHEMAS.items()
+    custom_kind(kind, "g.example.com", "v1", schema=schema, scope="Cluster") for kind, schema in SCHEMAS.items()
 ]
 
 
