@@ -1,13 +1,11 @@
 """Third-party kinds of a project: their types are generated from a copy of their CRD."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
-from clientgo.cli.scaffold import check_beside, words_of
-from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
+from clientgo.cli.scaffold import check_beside
 from clientgo.codegen.inputs.crds import ForeignKind, definitions_in, read_definitions
 from clientgo.codegen.model import short_name
 from clientgo.codegen.names import identifier
@@ -17,20 +15,12 @@ from clientgo.meta.objects import GroupVersionKind
 from clientgo.meta.yamlio import read_yaml, to_yaml
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalKind:
-    """A third-party kind, and the text of its CRD."""
+def read_definition(project: Project, file: Path, group: str, version: str, kind: str) -> tuple[ProjectResource, str]:
+    """Return a kind of the CRDs in a file, and the text of its CRD.
 
-    resource: ProjectResource
-    text: str
-
-    def add(self, writer: ScaffoldWriter, project: Project) -> None:
-        """Write the CRD and register it with the generator."""
-        writer.add(*parts("external", {**words_of(project, self.resource), "definition": self.text}))
-
-
-def read_definition(project: Project, file: Path, group: str, version: str, kind: str) -> ExternalKind:
-    """Read a kind from the CRDs of a file; CommandError if that fails, or it conflicts with one of the project."""
+    Raises:
+        CommandError: the file is invalid or has no such kind, or the kind conflicts with one of the project.
+    """
     problems = Problems()
     kinds = {foreign.api.gvk: foreign for foreign in read_definitions([file], problems)}
     for message in problems:
@@ -42,7 +32,7 @@ def read_definition(project: Project, file: Path, group: str, version: str, kind
             raise CommandError(f"--from-crd needs --group, --version and --kind: {file} has {contents}")
         raise CommandError(f"{kind} of {group}/{version} not found in {file}: it has {contents}")
     resource = project.find(group, version, kind) or _new(project, match)
-    return ExternalKind(resource, _text(file, group, kind))
+    return resource, _text(file, group, kind)
 
 
 def _new(project: Project, kind: ForeignKind) -> ProjectResource:

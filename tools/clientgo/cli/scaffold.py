@@ -39,6 +39,11 @@ def add_api(writer: ScaffoldWriter, project: Project, resource: ProjectResource)
     writer.add(*parts("api", words_of(project, resource)))
 
 
+def add_definition(writer: ScaffoldWriter, project: Project, resource: ProjectResource, definition: str) -> None:
+    """Write the CRD of a third-party kind, and register it with the generator."""
+    writer.add(*parts("external", {**words_of(project, resource), "definition": definition}))
+
+
 def resource_of(project: Project, group: str, version: str, kind: str, plural: str) -> ProjectResource:
     """Return the resource, or a new one, which is not added yet; CommandError if a name is invalid or in conflict."""
     names.group(group), names.version(version), names.kind(kind)

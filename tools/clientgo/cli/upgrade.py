@@ -12,10 +12,9 @@ from tempfile import TemporaryDirectory
 
 from clientgo.cli.controllers import Controlling, add_controller
 from clientgo.cli.creating import say, tell
-from clientgo.cli.external import ExternalKind
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
-from clientgo.cli.scaffold import add_api, add_manifests, begin
+from clientgo.cli.scaffold import add_api, add_definition, add_manifests, begin
 from clientgo.cli.scaffold_writer import ScaffoldWriter, reordered
 from clientgo.cli.webhooks import PREFIXES, SERVER, Asked, add_webhooks
 from clientgo.cli.wheels import add_wheels
@@ -101,7 +100,7 @@ def _add_kind(
     project.resources.append(resource)
     if resource.external:
         file = f"config/crd/external/{resource.whole_group}_{resource.plural}.yaml"
-        ExternalKind(resource, _text(root, written, file).rstrip()).add(writer, project)
+        add_definition(writer, project, resource, _text(root, written, file).rstrip())
     if resource.api:
         add_api(writer, project, resource)
     for name in [*([""] if resource.controller else []), *resource.named]:
