@@ -16,6 +16,7 @@ import clientgo
 from clientgo.backoff import KeyedBackoff
 from clientgo.cache.store import Indexer
 from clientgo.dynamic.mapper import RestMapper
+from clientgo.errors import NotFound
 from clientgo.kubernetes.types.core_events import Event
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Pod
 from clientgo.leaderelection import HealthAdaptor, LeaderElector
@@ -32,13 +33,13 @@ from clientgo.record.events import UniqueTimestamps
 from clientgo.record.series import SeriesCache, series_key
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.flowcontrol import TokenBucketRateLimiter
+from clientgo.rest.request import Request
 from clientgo.serving.authorization import BoundedCache
 from clientgo.sharding import Shards
 from clientgo.stop.lifecycle import Group
-from clientgo.testing.actions import Action
 from clientgo.testing.client import FakeClient
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.fake import FakeRequester, ReactionChain, Reactor
+from clientgo.testing.fake import FakeRequester
 from clientgo.testing.kubernetes import FakeClientset
 from clientgo.testing.metrics import RecordedMetric, recorded_metrics
 from clientgo.testing.transport import FakeTransport, reply
@@ -265,19 +266,20 @@ def waits_end_when_their_time_has_come() -> None:
 
 
 def reactors_are_all_kept() -> None:
-    chain, called = ReactionChain[None](), list[int]()
+    fake, called = FakeRequester(), list[int]()
+    request = Request(verb="get", resource=api_of(Pod).gvr, namespace="ns", name="a")
 
-    def reactor(number: int) -> Reactor[None]:
-        def react(_: Action) -> tuple[bool, None]:
-            called.append(number)
-            return False, None
+    def react(number: int) -> tuple[bool, None]:
+        called.append(number)
+        return False, None
 
-        return Reactor("*", "*", react)
+    def send() -> None:
+        with pytest.raises(NotFound):
+            fake.do(request)
 
-    action = Action(verb="get", resource=api_of(Pod).gvr)
-    race(lambda number: chain.add(reactor(number)), lambda: chain.react(action))
+    race(lambda number: fake.add_reactor("*", "*", lambda _: react(number)), send)
     called.clear()
-    chain.react(action)
+    send()
     assert sorted(called) == [*range(TOTAL)]
 
 
@@ -335,8 +337,7 @@ CHECKS: Mapping[str, Check | str] = {
     "sharding/shards:Shards": key_is_owned_by_one_member_at_a_time,
     "stop/stopping:StopScope": "tests/stop/test_stopping.py",
     "testing/clock:FakeClock": time_is_the_sum_of_all_steps,
-    "testing/fake:FakeRequester": "tests/testing/test_fake_clientset.py",
-    "testing/fake:ReactionChain": reactors_are_all_kept,
+    "testing/fake:FakeRequester": reactors_are_all_kept,
     "testing/metrics:RecordedMetric": changes_of_a_metric_are_all_recorded,
     "testing/server:FakeServer": "tests/testing/test_fake_clientset.py",
     "testing/transport:FakeTransport": steps_of_a_script_are_used_once_each,

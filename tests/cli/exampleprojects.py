@@ -1,11 +1,11 @@
 """Projects in examples/, and copies of them to run."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cli.projects import ROOT, clientgo, run
+from tests.cli.projects import ROOT, clientgo, kind, run
 
 
 @dataclass(frozen=True)
@@ -14,15 +14,11 @@ class Example:
 
     folder: str
     commands: Sequence[Sequence[str]]
-    edited: frozenset[str]
+    edited: Set[str]
     generates: tuple[str, ...] = ("manifests",)
-    added: frozenset[str] = frozenset()
+    added: Set[str] = frozenset()
     complete: bool = False
     """True if examples/ holds every file of the project, false if only those edited and added."""
-
-
-def kind(group: str, version: str, name: str) -> tuple[str, ...]:
-    return ("--group", group, "--version", version, "--kind", name)
 
 
 HOME = Example(
@@ -32,17 +28,15 @@ HOME = Example(
         ("create", "api", *kind("ajd", "v1", "Home"), "--resource", "--controller"),
         ("create", "webhook", *kind("ajd", "v1", "Home"), "--defaulting", "--programmatic-validation"),
     ],
-    frozenset(
-        {
-            "api/v1/home_types.py",
-            "config/samples/ajd_v1_home.yaml",
-            "controllers/home_controller.py",
-            "tests/test_home_v1_defaulter.py",
-            "tests/test_home_v1_validator.py",
-            "webhooks/v1/home_defaulter.py",
-            "webhooks/v1/home_validator.py",
-        }
-    ),
+    {
+        "api/v1/home_types.py",
+        "config/samples/ajd_v1_home.yaml",
+        "controllers/home_controller.py",
+        "tests/test_home_v1_defaulter.py",
+        "tests/test_home_v1_validator.py",
+        "webhooks/v1/home_defaulter.py",
+        "webhooks/v1/home_validator.py",
+    },
     complete=True,
 )
 
@@ -55,19 +49,17 @@ REDIS = Example(
         ("create", "api", *kind("cache", "v1", "RedisCluster"), "--resource", "--controller"),
         ("create", "webhook", *kind("cache", "v1", "RedisCluster"), "--conversion", "--spoke", "v1alpha1"),
     ],
-    frozenset(
-        {
-            "api/v1/rediscluster_types.py",
-            "api/v1alpha1/rediscluster_types.py",
-            "config/samples/cache_v1_rediscluster.yaml",
-            "config/samples/cache_v1alpha1_rediscluster.yaml",
-            "controllers/rediscluster_controller.py",
-            "tests/test_rediscluster_controller.py",
-            "tests/test_rediscluster_v1alpha1_conversion.py",
-            "webhooks/v1alpha1/rediscluster_conversion.py",
-        }
-    ),
-    added=frozenset({"controllers/rediscluster_parts.py", "tests/test_rediscluster_parts.py"}),
+    {
+        "api/v1/rediscluster_types.py",
+        "api/v1alpha1/rediscluster_types.py",
+        "config/samples/cache_v1_rediscluster.yaml",
+        "config/samples/cache_v1alpha1_rediscluster.yaml",
+        "controllers/rediscluster_controller.py",
+        "tests/test_rediscluster_controller.py",
+        "tests/test_rediscluster_v1alpha1_conversion.py",
+        "webhooks/v1alpha1/rediscluster_conversion.py",
+    },
+    added={"controllers/rediscluster_parts.py", "tests/test_rediscluster_parts.py"},
 )
 
 

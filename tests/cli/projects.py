@@ -13,7 +13,14 @@ from clientgo.cli.__main__ import main
 from tests.processes import MYPY_CACHE, using_mypy_cache
 
 ROOT = Path(__file__).resolve().parents[2]
-FOO = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Foo")
+
+
+def kind(group: str, version: str, name: str) -> tuple[str, ...]:
+    """Return the flags that name a kind."""
+    return ("--group", group, "--version", version, "--kind", name)
+
+
+FOO = kind("samplecontroller", "v1alpha1", "Foo")
 
 
 def clientgo(folder: Path, *arguments: str) -> int:
@@ -22,10 +29,10 @@ def clientgo(folder: Path, *arguments: str) -> int:
         return main(arguments)
 
 
-def new_project(folder: Path, *, domain: str = "c9g.io", name: str = "foo") -> Path:
+def new_project(folder: Path, *flags: str, domain: str = "c9g.io", name: str = "foo") -> Path:
     """Create a project without kinds."""
     folder.mkdir(exist_ok=True)
-    assert clientgo(folder, "init", "--domain", domain, "--project-name", name) == 0
+    assert clientgo(folder, "init", "--domain", domain, "--project-name", name, *flags) == 0
     return folder
 
 

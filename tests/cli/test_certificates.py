@@ -14,23 +14,20 @@ import yaml
 from clientgo.cli.certificates import LIFETIME, certificates
 from clientgo.pki import dns_names
 from clientgo.testing.clock import FakeClock
-from tests.cli.projects import FOO, clientgo, foo_project, read_files, rejected, run
+from tests.cli.projects import FOO, clientgo, foo_project, kind, new_project, read_files, rejected, run
 
 FOLDER = "config/certificates"
 HOST = "foo-webhook-service.foo-system.svc"
-V1 = (*FOO[:2], "--version", "v1", *FOO[4:])
-BAR = (*FOO[:-1], "Bar")
+V1 = kind("samplecontroller", "v1", "Foo")
+BAR = kind("samplecontroller", "v1alpha1", "Bar")
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Project with two kinds, one in two versions, and every sort of webhook."""
-    folder = tmp_path / "foo"
-    folder.mkdir()
-    arguments = ("--domain", "c9g.io", "--project-name", "foo", "--certificates", "self-signed")
-    assert clientgo(folder, "init", *arguments) == 0
-    for kind in (FOO, V1, BAR):
-        assert clientgo(folder, "create", "api", *kind, "--resource", "--controller=false") == 0
+    folder = new_project(tmp_path / "foo", "--certificates", "self-signed")
+    for each in (FOO, V1, BAR):
+        assert clientgo(folder, "create", "api", *each, "--resource", "--controller=false") == 0
     every = ("--defaulting", "--programmatic-validation", "--conversion")
     assert clientgo(folder, "create", "webhook", *V1, *every) == 0
     assert clientgo(folder, "create", "webhook", *BAR, "--programmatic-validation") == 0

@@ -5,6 +5,8 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,12 @@ import yaml
 
 import clientgo as clientgo_package
 from clientgo.version import VERSION
-from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, rejected
+from tests.cli.projects import FOO, clientgo, foo_project, kind, new_project, read_files, rejected
 
-HOME = ("--group", "ajd", "--version", "v1", "--kind", "Home")
+HOME = kind("ajd", "v1", "Home")
+BAR = kind("samplecontroller", "v1", "Bar")
+NEWER = kind("samplecontroller", "v1", "Foo")
+BOTH = ("--resource", "--controller")
 
 
 @pytest.fixture
@@ -119,6 +124,16 @@ def test_create_api_inserts_its_lines_at_the_markers(project: Path) -> None:
     assert "- ../crd\n" in built["config/default/kustomization.yaml"]
 
 
+@contextmanager
+def answering(terminal: io.TextIOBase) -> Iterator[None]:
+    """Replace standard input for the block."""
+    before, sys.stdin = sys.stdin, terminal
+    try:
+        yield
+    finally:
+        sys.stdin = before
+
+
 @pytest.mark.feature("A-62")
 @pytest.mark.parametrize(
     ("answers", "types", "controller"),
@@ -126,11 +141,8 @@ def test_create_api_inserts_its_lines_at_the_markers(project: Path) -> None:
 )
 def test_create_api_prompts_for_omitted_flags(tmp_path: Path, answers: str, types: bool, controller: bool) -> None:
     project = new_project(tmp_path / "p")
-    before, sys.stdin = sys.stdin, io.StringIO(answers)
-    try:
+    with answering(io.StringIO(answers)):
         assert clientgo(project, "create", "api", *FOO) == 0
-    finally:
-        sys.stdin = before
 
     assert (project / "api/v1alpha1/foo_types.py").exists() is types
     assert (project / "controllers/foo_controller.py").exists() is controller
@@ -138,28 +150,21 @@ def test_create_api_prompts_for_omitted_flags(tmp_path: Path, answers: str, type
 
 def test_end_of_input_at_a_prompt_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = new_project(tmp_path / "p")
-    before, sys.stdin = sys.stdin, io.StringIO("")
-    try:
+    with answering(io.StringIO("")):
         assert clientgo(project, "create", "api", *FOO) == 1
-    finally:
-        sys.stdin = before
-
     assert "no answer on standard input: give --resource or --resource=false" in capsys.readouterr().err
 
 
 @pytest.mark.feature("A-62")
 def test_second_create_api_is_rejected_without_force(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "api/v1alpha1/foo_types.py").write_text("# mine\n")
-    assert "Foo of samplecontroller.c9g.io/v1alpha1 already has types: use --force" in rejected(
-        project, capsys, "create", "api", *FOO, "--resource", "--controller=false"
-    )
+    error = rejected(project, capsys, "create", "api", *FOO, "--resource", "--controller=false")
+    assert "Foo of samplecontroller.c9g.io/v1alpha1 already has types: use --force" in error
 
 
 def test_second_controller_for_another_version_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
-    assert "Foo of samplecontroller.c9g.io/v1alpha1 already has a controller" in rejected(
-        project, capsys, "create", "api", *second, "--resource", "--controller"
-    )
+    error = rejected(project, capsys, "create", "api", *NEWER, *BOTH)
+    assert "Foo of samplecontroller.c9g.io/v1alpha1 already has a controller" in error
 
 
 @pytest.mark.feature("A-62")
@@ -174,9 +179,8 @@ def test_force_restores_the_scaffold(project: Path) -> None:
 def test_second_kind_keeps_manual_changes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main = project / "main.py"
     main.write_text(main.read_text().replace("Add the controllers", "Add all controllers"))
-    bar = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Bar")
 
-    assert clientgo(project, "create", "api", *bar, "--resource", "--controller") == 0
+    assert clientgo(project, "create", "api", *BAR, *BOTH) == 0
     assert "Add all controllers" in main.read_text()
     assert "add_reconciler(FooReconciler)" in main.read_text()
     assert "add_reconciler(BarReconciler)" in main.read_text()
@@ -192,11 +196,8 @@ def test_controller_can_be_added_after_its_kind(tmp_path: Path) -> None:
 
 
 def test_cluster_scope_and_second_version_are_set_in_the_types(project: Path) -> None:
-    pool = ("--group", "samplecontroller", "--version", "v1", "--kind", "Pool", "--plural", "puddles")
-    second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
-
-    assert clientgo(project, "create", "api", *pool, "--resource", "--controller=false", "--namespaced=false") == 0
-    assert clientgo(project, "create", "api", *second, "--resource", "--controller=false") == 0
+    assert clientgo(project, "create", "api", *POOL, "--version", "v1", "--plural=puddles", "--namespaced=false") == 0
+    assert clientgo(project, "create", "api", *NEWER, "--resource", "--controller=false") == 0
     assert '    plural="puddles",\n    scope="Cluster",\n)' in (project / "api/v1/pool_types.py").read_text()
     assert "    storage=False,\n)" in (project / "api/v1/foo_types.py").read_text()
 
@@ -213,8 +214,7 @@ def test_further_version_has_the_scope_of_the_kind(project: Path) -> None:
 def test_scope_that_was_edited_in_the_types_is_that_of_further_versions(project: Path) -> None:
     types = project / "api/v1alpha1/foo_types.py"
     types.write_text(types.read_text().replace('version="v1alpha1",', 'version="v1alpha1",\n    scope="Cluster",'))
-    second = (*FOO[:2], "--version", "v1", *FOO[4:])
-    assert clientgo(project, "create", "api", *second, "--resource", "--controller=false") == 0
+    assert clientgo(project, "create", "api", *NEWER, "--resource", "--controller=false") == 0
     assert 'scope="Cluster"' in (project / "api/v1/foo_types.py").read_text()
     resources = yaml.safe_load((project / "PROJECT").read_text())["resources"]
     assert [each["api"]["namespaced"] for each in resources] == [False, False]
@@ -234,10 +234,7 @@ def test_force_applies_the_scope_to_an_existing_kind(project: Path) -> None:
         ((*POOL, "--version", "v1", "--force", "--plural", "ponds"), "cannot change the plural 'pools' of Pool"),
         ((*POOL, "--version", "v2", "--plural", "ponds"), "cannot change the plural 'pools' of Pool"),
         ((*POOL, "--version", "v2", "--controller-name", "x"), "--controller-name requires a controller"),
-        (
-            ("--group", "apps", "--version", "v1", "--kind", "Deployment", "--controller", "--namespaced=false"),
-            "cannot change the scope of Deployment by --namespaced",
-        ),
+        ((*kind("apps", "v1", "Deployment"), "--controller", "--namespaced=false"), "cannot change the scope of Depl"),
     ],
 )
 def test_option_that_would_change_nothing_is_rejected(
@@ -250,13 +247,10 @@ def test_option_that_would_change_nothing_is_rejected(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (
-            ("--group", "other", "--version", "v1", "--kind", "Bar", "--resource"),
-            "the project has the group samplecontr",
-        ),
-        (("--group", "samplecontroller", "--version", "v1", "--kind", "FOO", "--resource"), "differ only in case"),
-        (("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--resource=0"), "expected true or false"),
-        (("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--resource=false"), "has no types"),
+        ((*kind("other", "v1", "Bar"), "--resource"), "the project has the group samplecontr"),
+        ((*kind("samplecontroller", "v1", "FOO"), "--resource"), "differ only in case"),
+        ((*BAR, "--resource=0"), "expected true or false"),
+        ((*BAR, "--resource=false"), "has no types"),
     ],
 )
 def test_invalid_create_api_is_rejected_and_nothing_is_written(
@@ -279,10 +273,7 @@ def test_invalid_create_api_is_rejected_and_nothing_is_written(
         ((*HOME, "--defaulting"), "Home of ajd/v1 not found in this project"),
         ((*FOO[:4], "--kind", "Bar", "--defaulting"), "not found in this project: add it with clientgo create api"),
         (FOO, "nothing to create"),
-        (
-            ("--group", "apps", "--version", "v2", "--kind", "Deployment", "--defaulting"),
-            "(to define the kind, use clientgo create api)",
-        ),
+        ((*kind("apps", "v2", "Deployment"), "--defaulting"), "(to define the kind, use clientgo create api)"),
     ],
 )
 def test_invalid_create_webhook_is_rejected(
@@ -336,20 +327,15 @@ def test_unexpected_file_type_is_reported_in_one_line(
 
 def test_file_with_invalid_utf8_is_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "main.py").write_bytes(b"\xff")
-    added = ("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--resource", "--controller")
 
-    assert clientgo(project, "create", "api", *added) == 1
-    assert capsys.readouterr().err.splitlines() == [
-        "clientgo create api: cannot add lines to main.py: invalid UTF-8 (byte 0)"
-    ]
+    assert clientgo(project, "create", "api", *BAR, *BOTH) == 1
+    message = "clientgo create api: cannot add lines to main.py: invalid UTF-8 (byte 0)\n"
+    assert capsys.readouterr().err == message
 
 
 def test_plural_of_another_kind_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    added = ("--group", "samplecontroller", "--version", "v1", "--kind", "Bar", "--plural", "foos", "--resource")
-
-    assert "the plural 'foos' is already used by Foo: choose another with --plural" in rejected(
-        project, capsys, "create", "api", *added, "--controller"
-    )
+    error = rejected(project, capsys, "create", "api", *BAR, "--plural", "foos", *BOTH)
+    assert "the plural 'foos' is already used by Foo: choose another with --plural" in error
 
 
 def test_multiline_owner_is_one_comment(tmp_path: Path) -> None:
@@ -368,9 +354,6 @@ class InterruptedTerminal(io.RawIOBase):
 
 
 def test_interrupt_exits_without_a_traceback(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BufferedReader(InterruptedTerminal()))
-    try:
-        assert clientgo(project, "create", "api", *HOME[2:], "--group", "samplecontroller") == 130
-    finally:
-        sys.stdin = before
+    with answering(io.TextIOWrapper(io.BufferedReader(InterruptedTerminal()))):
+        assert clientgo(project, "create", "api", *BAR) == 130
     assert "Traceback" not in capsys.readouterr().err

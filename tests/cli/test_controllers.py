@@ -8,11 +8,11 @@ import yaml
 
 from clientgo.cli.project import Project
 from clientgo.meta.yamlio import to_yaml
-from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, rejected, run
+from tests.cli.projects import FOO, clientgo, foo_project, kind, new_project, read_files, rejected, run
 from tests.codegen.generating import CREDENTIALS
 
-DEPLOYMENT = ("--group", "apps", "--version", "v1", "--kind", "Deployment")
-THEIRS = ("--group", "credentials.example.net", "--version", "v1", "--kind", "Credential")
+DEPLOYMENT = kind("apps", "v1", "Deployment")
+THEIRS = kind("credentials.example.net", "v1", "Credential")
 SECOND = ("--resource=false", "--controller", "--controller-name", "backup")
 
 
@@ -38,9 +38,9 @@ def test_controller_of_a_built_in_kind_has_no_types(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "group"),
     [
-        (("--group", "core", "--version", "v1", "--kind", "ConfigMap"), "core"),
-        (("--group", "networking", "--version", "v1", "--kind", "Ingress"), "networking.k8s.io"),
-        (("--group", "networking.k8s.io", "--version", "v1", "--kind", "Ingress"), "networking.k8s.io"),
+        (kind("core", "v1", "ConfigMap"), "core"),
+        (kind("networking", "v1", "Ingress"), "networking.k8s.io"),
+        (kind("networking.k8s.io", "v1", "Ingress"), "networking.k8s.io"),
     ],
 )
 def test_built_in_group_can_be_abbreviated(tmp_path: Path, arguments: tuple[str, ...], group: str) -> None:
@@ -81,13 +81,13 @@ def test_kind_can_have_several_controllers(tmp_path: Path) -> None:
         ((*DEPLOYMENT, *SECOND), "the controller name backup is already used for Foo: choose another name"),
         ((*FOO[:4], "--kind", "FooBackup", "--resource", "--controller"), "has the class FooBackupReconciler"),
         ((*DEPLOYMENT, "--controller", "--controller-name", "Foo_"), "invalid controller name 'Foo_'"),
-        (("--group", "core", "--version", "v1", "--kind", "Pod", "--resource"), "the project has the group"),
-        (("--group", "apps", "--version", "v1", "--kind", "Nothing", *SECOND), "Nothing of apps/v1 has no types"),
+        ((*kind("core", "v1", "Pod"), "--resource"), "the project has the group"),
+        ((*kind("apps", "v1", "Nothing"), *SECOND), "Nothing of apps/v1 has no types"),
         ((*THEIRS, *SECOND), "with --from-crd FILE"),
-        (("--group", "apps", "--version", "v2", "--kind", "Deployment"), "did you mean Deployment of apps/v1?"),
-        (("--group", "apps", "--version", "v1", "--kind", "Deploymet"), "did you mean Deployment of apps/v1?"),
-        (("--group", "core", "--version", "v1", "--kind", "Pods", *SECOND), "did you mean Pod of v1?"),
-        (("--group", "networking", "--version", "v1", "--kind", "Ingres"), "did you mean Ingress of networking"),
+        (kind("apps", "v2", "Deployment"), "did you mean Deployment of apps/v1?"),
+        (kind("apps", "v1", "Deploymet"), "did you mean Deployment of apps/v1?"),
+        ((*kind("core", "v1", "Pods"), *SECOND), "did you mean Pod of v1?"),
+        (kind("networking", "v1", "Ingres"), "did you mean Ingress of networking"),
     ],
 )
 def test_duplicate_controllers_and_unknown_kinds_are_rejected(
@@ -183,10 +183,9 @@ def test_group_with_the_generated_modules_of_a_third_party_group_is_rejected(
     project = new_project(tmp_path / "p")
     assert clientgo(project, "create", "api", *FROM_CRD) == 0
 
-    local = ("--group", "credentials", "--version", "v1", "--kind", "Foo", "--resource", "--controller")
-    assert "credentials and credentials.example.net map to the same Python package" in rejected(
-        project, capsys, "create", "api", *local
-    )
+    local = (*kind("credentials", "v1", "Foo"), "--resource", "--controller")
+    error = rejected(project, capsys, "create", "api", *local)
+    assert "credentials and credentials.example.net map to the same Python package" in error
 
 
 @pytest.mark.e2e
@@ -196,8 +195,8 @@ def test_project_with_only_built_in_kinds_passes_its_checks(tmp_path: Path, vari
     project = new_project(tmp_path / "p")
     for more in ((), ("--controller-name", "scaler")):
         assert clientgo(project, "create", "api", *DEPLOYMENT, "--controller", *more) == 0
-    pod = ("--group", "core", "--version", "v1", "--kind", "Pod", "--defaulting", "--programmatic-validation")
-    assert clientgo(project, "create", "webhook", *pod) == 0
+    every = ("--defaulting", "--programmatic-validation")
+    assert clientgo(project, "create", "webhook", *kind("core", "v1", "Pod"), *every) == 0
 
     assert "config/rbac/role.yaml" in run(project, variables, "make", "manifests")
     run(project, variables, "ruff", "check", "--no-cache")

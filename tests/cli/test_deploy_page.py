@@ -13,7 +13,7 @@ import yaml
 from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.testing.eventually import eventually
-from tests.cli.projects import ROOT, clientgo, run
+from tests.cli.projects import ROOT, clientgo, kind, new_project, run
 
 pytestmark = [
     pytest.mark.e2e,
@@ -23,7 +23,7 @@ pytestmark = [
 
 PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"`(config/[\w./-]+)`:\n\n```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
-KIND = ("--group", "samples", "--version", "v1", "--kind", "Foo")
+KIND = kind("samples", "v1", "Foo")
 
 
 def commands(heading: str) -> str:
@@ -42,10 +42,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[Clientset, Path]]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "foo"
-    folder.mkdir()
-    arguments = ("--domain", "example.com", "--project-name", "foo", "--certificates", "self-signed")
-    assert clientgo(folder, "init", *arguments) == 0
+    folder = new_project(tmp_path / "foo", "--certificates", "self-signed", domain="example.com")
     assert clientgo(folder, "create", "api", *KIND, "--resource", "--controller") == 0
     for path, text in FILES.items():
         (folder / path).parent.mkdir(exist_ok=True)

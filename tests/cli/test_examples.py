@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.exampleprojects import HOME, REDIS, Example, copy_files, copy_project, kind, scaffold
+from tests.cli.exampleprojects import HOME, REDIS, Example, copy_files, copy_project, scaffold
 from tests.cli.processes import free_port, in_background, wait_for
-from tests.cli.projects import ROOT, lint, read_files, run
+from tests.cli.projects import ROOT, kind, lint, read_files, run
 from tests.e2e.clusters import without_crds
 from tests.installed import installed
 from tests.processes import using_mypy_cache
@@ -34,13 +34,11 @@ FOO = Example(
         ("init", "--domain", "c9g.io", "--project-name", "foo"),
         ("create", "api", *kind("samplecontroller", "v1alpha1", "Foo"), "--resource", "--controller"),
     ],
-    frozenset(
-        {
-            "api/v1alpha1/foo_types.py",
-            "config/samples/samplecontroller_v1alpha1_foo.yaml",
-            "controllers/foo_controller.py",
-        }
-    ),
+    {
+        "api/v1alpha1/foo_types.py",
+        "config/samples/samplecontroller_v1alpha1_foo.yaml",
+        "controllers/foo_controller.py",
+    },
 )
 IPPOOL = Example(
     "ippool",
@@ -48,15 +46,13 @@ IPPOOL = Example(
         ("init", "--domain", "tiduyun.com", "--project-name", "ippool"),
         ("create", "api", *kind("tsi", "v1alpha1", "IPPool"), "--resource", "--controller", "--namespaced=false"),
     ],
-    frozenset(
-        {
-            "api/v1alpha1/ippool_types.py",
-            "config/samples/tsi_v1alpha1_ippool.yaml",
-            "controllers/ippool_controller.py",
-            "main.py",
-            "tests/test_ippool_controller.py",
-        }
-    ),
+    {
+        "api/v1alpha1/ippool_types.py",
+        "config/samples/tsi_v1alpha1_ippool.yaml",
+        "controllers/ippool_controller.py",
+        "main.py",
+        "tests/test_ippool_controller.py",
+    },
     ("manifests", "generate"),
     complete=True,
 )
@@ -71,23 +67,21 @@ WEBAPP = Example(
             *("--conversion", "--spoke", "v1alpha1"),
         ),
     ],
-    frozenset(
-        {
-            "api/v1/webapp_types.py",
-            "api/v1alpha1/webapp_types.py",
-            "config/samples/web_v1_webapp.yaml",
-            "config/samples/web_v1alpha1_webapp.yaml",
-            "controllers/webapp_controller.py",
-            "tests/test_webapp_controller.py",
-            "tests/test_webapp_v1_defaulter.py",
-            "tests/test_webapp_v1_validator.py",
-            "tests/test_webapp_v1alpha1_conversion.py",
-            "webhooks/v1/webapp_defaulter.py",
-            "webhooks/v1/webapp_validator.py",
-            "webhooks/v1alpha1/webapp_conversion.py",
-        }
-    ),
-    added=frozenset({"controllers/webapp_parts.py"}),
+    {
+        "api/v1/webapp_types.py",
+        "api/v1alpha1/webapp_types.py",
+        "config/samples/web_v1_webapp.yaml",
+        "config/samples/web_v1alpha1_webapp.yaml",
+        "controllers/webapp_controller.py",
+        "tests/test_webapp_controller.py",
+        "tests/test_webapp_v1_defaulter.py",
+        "tests/test_webapp_v1_validator.py",
+        "tests/test_webapp_v1alpha1_conversion.py",
+        "webhooks/v1/webapp_defaulter.py",
+        "webhooks/v1/webapp_validator.py",
+        "webhooks/v1alpha1/webapp_conversion.py",
+    },
+    added={"controllers/webapp_parts.py"},
 )
 CRONJOB = Example(
     "cronjob",
@@ -100,23 +94,21 @@ CRONJOB = Example(
             *("--conversion", "--spoke", "v2"),
         ),
     ],
-    frozenset(
-        {
-            "api/v1/cronjob_types.py",
-            "api/v2/cronjob_types.py",
-            "config/samples/batch_v1_cronjob.yaml",
-            "config/samples/batch_v2_cronjob.yaml",
-            "controllers/cronjob_controller.py",
-            "tests/test_cronjob_controller.py",
-            "tests/test_cronjob_v1_defaulter.py",
-            "tests/test_cronjob_v1_validator.py",
-            "tests/test_cronjob_v2_conversion.py",
-            "webhooks/v1/cronjob_defaulter.py",
-            "webhooks/v1/cronjob_validator.py",
-            "webhooks/v2/cronjob_conversion.py",
-        }
-    ),
-    added=frozenset({"controllers/schedule.py", "tests/test_schedule.py"}),
+    {
+        "api/v1/cronjob_types.py",
+        "api/v2/cronjob_types.py",
+        "config/samples/batch_v1_cronjob.yaml",
+        "config/samples/batch_v2_cronjob.yaml",
+        "controllers/cronjob_controller.py",
+        "tests/test_cronjob_controller.py",
+        "tests/test_cronjob_v1_defaulter.py",
+        "tests/test_cronjob_v1_validator.py",
+        "tests/test_cronjob_v2_conversion.py",
+        "webhooks/v1/cronjob_defaulter.py",
+        "webhooks/v1/cronjob_validator.py",
+        "webhooks/v2/cronjob_conversion.py",
+    },
+    added={"controllers/schedule.py", "tests/test_schedule.py"},
 )
 CRONJOB_PAGE = (ROOT / "docs" / "cronjob.md").read_text(encoding="utf-8")
 EXAMPLES = pytest.mark.parametrize(

@@ -30,9 +30,6 @@ class FakeManager:
         self.ended = True
         return 0
 
-    def terminate(self) -> None:
-        """Do nothing: the process has exited already."""
-
 
 @dataclass
 class ReloadHarness:

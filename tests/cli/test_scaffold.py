@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from clientgo.cli.__main__ import main
-from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
+from tests.cli.projects import FOO, clientgo, foo_project, kind, new_project, read_files, run
 
 pytestmark = pytest.mark.e2e
 
@@ -283,12 +283,7 @@ def test_completion_for_an_unknown_shell_is_rejected(tmp_path: Path) -> None:
 
 def test_names_that_yaml_would_convert_are_quoted(tmp_path: Path) -> None:
     project = new_project(tmp_path / "p", name="on")
-    assert (
-        clientgo(
-            project, "create", "api", "--group", "a", "--version", "v1", "--kind", "Y", "--resource", "--controller"
-        )
-        == 0
-    )
+    assert clientgo(project, "create", "api", *kind("a", "v1", "Y"), "--resource", "--controller") == 0
 
     plain = {
         (file.name, event.value)

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, get_args
 import pytest
 import yaml
 
-from tests.cli.projects import clientgo, lint, run
+from tests.cli.projects import clientgo, kind, lint, new_project, run
 from tests.codegen.generating import CREDENTIALS
 
 VERSIONS = ("v1alpha1", "v1beta1", "v1")
@@ -21,8 +21,8 @@ WEBHOOKS = {
 }
 FOREIGN = {
     "none": (),
-    "external": ("--group", "credentials.example.net", "--version", "v1", "--kind", "Credential"),
-    "built-in": ("--group", "apps", "--version", "v1", "--kind", "Deployment"),
+    "external": kind("credentials.example.net", "v1", "Credential"),
+    "built-in": kind("apps", "v1", "Deployment"),
 }
 
 
@@ -76,8 +76,8 @@ def commands(choices: Choices) -> Iterator[tuple[str, ...]]:
     """Yield the commands that scaffold the project."""
     layout = ("--multigroup",) * (choices.groups != "one") + ("--namespaced",) * choices.namespaced
     yield ("init", "--domain", "example.com", "--project-name", "matrix", *layout)
-    for group, kind in choices.kinds:
-        versions = [("--group", group, "--version", each, "--kind", kind) for each in VERSIONS[: choices.versions]]
+    for group, name in choices.kinds:
+        versions = [kind(group, each, name) for each in VERSIONS[: choices.versions]]
         scope = f"--namespaced={str(choices.scope == 'Namespaced').lower()}"
         for version in versions:
             yield ("create", "api", *version, "--resource", f"--controller={version is versions[-1]}".lower(), scope)
@@ -128,7 +128,7 @@ def test_scaffolded_project_is_generated_linted_typed_and_tested(
     assert all("the operator writes nothing" in line for line in skipped), "only a new reconciler is not perturbed"
     rendered = list(yaml.safe_load_all(run(project, variables, "kubectl", "kustomize", "config/default")))
     plurals = [item["spec"]["names"]["plural"] for item in rendered if item["kind"] == "CustomResourceDefinition"]
-    assert sorted(plurals) == sorted(f"{kind.lower()}s" for _, kind in choices.kinds)
+    assert sorted(plurals) == sorted(f"{name.lower()}s" for _, name in choices.kinds)
 
 
 LONG = ("ValidatingAdmissionPolicyBinding", "AutomaticVirtualDataCenterEnvironment")
@@ -149,9 +149,9 @@ KINDS = ("Status", "Scale", "Lister", "Object", "Typed", "Create")
 def test_project_of_any_kind_is_generated_and_passes_the_linter(
     tmp_path: Path, variables: Mapping[str, str], group: str, kinds: tuple[str, ...], formatted: bool
 ) -> None:
-    assert clientgo(tmp_path, "init", "--project-name", "foo") == 0
-    for kind in kinds:
-        older, newer = (("--group", group, "--version", version, "--kind", kind) for version in ("v1alpha1", "v1"))
+    new_project(tmp_path)
+    for name in kinds:
+        older, newer = (kind(group, version, name) for version in ("v1alpha1", "v1"))
         assert clientgo(tmp_path, "create", "api", *older, "--resource", "--controller=false") == 0
         assert clientgo(tmp_path, "create", "api", *newer, "--resource", "--controller") == 0
         assert clientgo(tmp_path, "create", "webhook", *newer, *WEBHOOKS["both"]) == 0
@@ -165,9 +165,6 @@ def test_project_of_any_kind_is_generated_and_passes_the_linter(
 def test_kind_whose_list_would_have_too_long_a_name_is_rejected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert clientgo(tmp_path, "init", "--project-name", "foo") == 0
-    command = (
-        "create", "api", "--group", "a", "--version", "v1", "--kind", f"{LONGEST}h", "--resource", "--controller",
-    )  # fmt: skip
-    assert clientgo(tmp_path, *command) == 1
+    longer = kind("a", "v1", f"{LONGEST}h")
+    assert clientgo(new_project(tmp_path), "create", "api", *longer, "--resource", "--controller") == 1
     assert "too long, expected at most 59 characters" in capsys.readouterr().err

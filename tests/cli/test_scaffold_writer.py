@@ -13,7 +13,7 @@ from clientgo.cli.names import CommandError
 from clientgo.cli.scaffold_writer import RECORD, Part, ScaffoldWriter, inserted
 from clientgo.errors import ConfigError
 from clientgo.version import VERSION
-from tests.cli.projects import FOO, clientgo, foo_project, read_files
+from tests.cli.projects import FOO, clientgo, foo_project, kind, new_project, read_files
 from tests.codegen.generating import CREDENTIALS
 
 MAIN = """\
@@ -281,10 +281,9 @@ def test_upgrade_keeps_modified_deleted_and_own_files_and_creates_new_ones(
 
 def test_upgrade_repeats_all_commands(tmp_path: Path) -> None:
     project = foo_project(tmp_path / "p")
-    theirs = ("--group", "credentials.example.net", "--version", "v1", "--kind", "Credential")
-    deployment = ("--group", "apps", "--version", "v1", "--kind", "Deployment", "--controller")
-    node = ("--group", "core", "--version", "v1", "--kind", "Node")
-    hub = (*FOO[:2], "--version", "v1", "--kind", "Foo")
+    theirs, node = kind("credentials.example.net", "v1", "Credential"), kind("core", "v1", "Node")
+    deployment = (*kind("apps", "v1", "Deployment"), "--controller")
+    hub = kind("samplecontroller", "v1", "Foo")
     assert clientgo(project, "edit", "--multigroup") == 0
     for command in (
         ("api", *hub, "--resource", "--controller=false"),
@@ -322,10 +321,8 @@ def test_lines_that_a_command_adds_to_a_modified_file_are_no_difference(tmp_path
 def test_upgrade_replaces_the_wheel(tmp_path: Path) -> None:
     for version in ("1", "2"):
         (tmp_path / f"clientgo-{version}-py3-none-any.whl").write_text(version)
-    project = tmp_path / "p"
-    project.mkdir()
     wheels = [f"../clientgo-{version}-py3-none-any.whl" for version in ("1", "2")]
-    assert clientgo(project, "init", "--project-name", "foo", "--clientgo-from", wheels[0]) == 0
+    project = new_project(tmp_path / "p", "--clientgo-from", wheels[0])
 
     assert clientgo(project, "upgrade", "--clientgo-from", wheels[1]) == 0
     built = read_files(project)

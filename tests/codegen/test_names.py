@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.codegen.model import Kind, group_names
-from clientgo.codegen.names import snake
 from clientgo.codegen.render.source import WIDTH, call, first_sentence, import_line
-from clientgo.meta.classes.hints import camel
+from clientgo.meta.classes.hints import camel, snake
 from clientgo.meta.scheme import ApiType
 
 ATTRIBUTES = st.from_regex(r"_?x[a-z0-9]*(__?[a-z0-9]+){0,3}_?", fullmatch=True)

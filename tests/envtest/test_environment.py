@@ -19,11 +19,8 @@ FOOS = "/apis/samplecontroller.k8s.io/v1alpha1/foos"
 
 
 def ask(config: Config, path: str) -> bytes:
-    client = RESTClient(config, max_retries=0)
-    try:
+    with closing(RESTClient(config, max_retries=0)) as client:
         return client.raw("GET", path)
-    finally:
-        client.close()
 
 
 @pytest.mark.feature("B-CR-13", "A-68")

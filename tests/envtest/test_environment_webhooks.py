@@ -26,6 +26,7 @@ from tests.definitions import custom_kind
 pytestmark = pytest.mark.integration
 
 Object = dict[str, Any]
+EXISTING = {"USE_EXISTING_CLUSTER": "true"}
 
 
 def configuration(kind: str, path: str, **more: Any) -> Object:
@@ -76,24 +77,6 @@ def test_the_server_calls_the_local_port_and_trusts_its_certificate(manifests: P
     assert environment.webhooks is None
 
 
-def test_webhooks_are_removed_from_an_existing_cluster(
-    manifests: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # load_config reads the process' environment
-) -> None:
-    path = tmp_path / "kubeconfig"
-    configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
-    with Environment(server=BundledServer(kubeconfig=path)) as running, closing(RESTClient(running)) as client:
-        monkeypatch.setenv("KUBECONFIG", str(path))
-        existing = Environment(
-            webhooks=Webhooks([manifests], port=9443), server=server_from({"USE_EXISTING_CLUSTER": "true"})
-        )
-        existing.start()
-        assert b'"url":"https://127.0.0.1:9443/validate"' in client.raw("GET", configurations)
-        existing.stop()
-        assert b'"items":[]' in client.raw("GET", configurations)
-
-
 CONVERSION = {
     "strategy": "Webhook",
     "webhook": {
@@ -128,6 +111,14 @@ def stored(client: RESTClient, path: str) -> Any:
     return json.loads(client.raw("GET", path))
 
 
+def test_webhooks_are_removed_from_an_existing_cluster(cluster: RESTClient, manifests: Path) -> None:
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    with Environment(webhooks=Webhooks([manifests], port=9443), server=server_from(EXISTING)):
+        [configured] = stored(cluster, path)["items"]
+        assert configured["webhooks"][0]["clientConfig"]["url"] == "https://127.0.0.1:9443/validate"
+    assert stored(cluster, path)["items"] == []
+
+
 CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/tests.example.com"
 
 
@@ -136,9 +127,7 @@ def test_crd_that_an_existing_cluster_had_gets_back_its_state(cluster: RESTClien
     before = stored(cluster, CRD_PATH)
     hooks, crds = tmp_path / "none", [definition(tmp_path, CONVERSION, of="ours")]
     hooks.mkdir()
-    environment = Environment(
-        crd_paths=crds, webhooks=Webhooks([hooks]), server=server_from({"USE_EXISTING_CLUSTER": "true"})
-    )
+    environment = Environment(crd_paths=crds, webhooks=Webhooks([hooks]), server=server_from(EXISTING))
     with environment:
         during = stored(cluster, CRD_PATH)
         assert during["spec"]["conversion"]["webhook"]["clientConfig"]["url"].startswith("https://127.0.0.1:")
@@ -152,7 +141,7 @@ def test_crd_that_is_new_in_an_existing_cluster_stays_without_the_local_url(
 ) -> None:
     hooks, crds = tmp_path / "none", [definition(tmp_path, CONVERSION)]
     hooks.mkdir()
-    with Environment(crd_paths=crds, webhooks=Webhooks([hooks]), server=server_from({"USE_EXISTING_CLUSTER": "true"})):
+    with Environment(crd_paths=crds, webhooks=Webhooks([hooks]), server=server_from(EXISTING)):
         pass
     client_config = stored(cluster, CRD_PATH)["spec"]["conversion"]["webhook"]["clientConfig"]
     assert "url" not in client_config
@@ -166,7 +155,7 @@ def test_webhook_configuration_that_an_existing_cluster_had_gets_back_its_state(
     path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
     cluster.raw("POST", path, body=json.dumps(theirs).encode())
     before = stored(cluster, path)["items"][0]["webhooks"]
-    with Environment(webhooks=Webhooks([manifests]), server=server_from({"USE_EXISTING_CLUSTER": "true"})):
+    with Environment(webhooks=Webhooks([manifests]), server=server_from(EXISTING)):
         [during] = stored(cluster, path)["items"]
         assert "url" in during["webhooks"][0]["clientConfig"]
     [after] = stored(cluster, path)["items"]
@@ -178,7 +167,7 @@ def test_what_a_killed_program_left_in_an_existing_cluster_is_not_restored(
     cluster: RESTClient, manifests: Path, tmp_path: Path
 ) -> None:
     def environment() -> Environment:
-        crds, server = [definition(tmp_path, CONVERSION)], server_from({"USE_EXISTING_CLUSTER": "true"})
+        crds, server = [definition(tmp_path, CONVERSION)], server_from(EXISTING)
         return Environment(crd_paths=crds, webhooks=Webhooks([manifests]), server=server)
 
     killed = environment()
@@ -214,9 +203,7 @@ def test_environment_that_fails_to_start_restores_an_existing_cluster(cluster: R
     (broken / "manifests.yaml").write_text(to_yaml(refused), encoding="utf-8")
     crds = [definition(tmp_path, CONVERSION, of="ours")]
     with pytest.raises(ApiError):
-        Environment(
-            crd_paths=crds, webhooks=Webhooks([broken]), server=server_from({"USE_EXISTING_CLUSTER": "true"})
-        ).start()
+        Environment(crd_paths=crds, webhooks=Webhooks([broken]), server=server_from(EXISTING)).start()
     assert stored(cluster, CRD_PATH)["spec"]["conversion"] == {"strategy": "None"}
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from clientgo.kubernetes.types.core_v1 import PodTemplateSpec
 from clientgo.meta import EMPTY_MAP, Meta, ObjectMeta, api_type
+from tests.definitions import custom_kind
 
 
 class Size(enum.Enum):
@@ -62,17 +63,8 @@ def library_crd(*versions: str) -> dict[str, Any]:
         spec = {"type": "object", "required": ["books"], "properties": properties}
         return {"type": "object", "description": "A public library.", "properties": {"spec": spec}}
 
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "libraries.towns.example.com"},
-        "spec": {
-            "group": "towns.example.com",
-            "names": {"kind": "Library", "plural": "libraries", "singular": "library", "shortNames": ["lib"]},
-            "scope": "Namespaced",
-            "versions": [
-                {"name": name, "served": True, "storage": False, "schema": {"openAPIV3Schema": schema(name)}}
-                for name in versions
-            ],
-        },
-    }
+    names = {"kind": "Library", "plural": "libraries", "singular": "library", "shortNames": ["lib"]}
+    crd = custom_kind("Library", "towns.example.com", *versions, names=names)
+    for version in crd["spec"]["versions"]:
+        version["schema"] = {"openAPIV3Schema": schema(version["name"])}
+    return crd

@@ -1,5 +1,6 @@
-"""Annotations of fields without their wrappers (constraints, aliases, None), and JSON names of attributes."""
+"""Annotations of fields without their wrappers (constraints, aliases, None), and conversion of names."""
 
+import re
 import types
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -36,3 +37,8 @@ def camel(name: str) -> str:
     plain = name.lstrip("_")
     first, *following = plain.split("_")
     return name[: len(name) - len(plain)] + first + "".join(part.title() for part in following)
+
+
+def snake(name: str) -> str:
+    """Convert to snake case: `HorizontalPodAutoscaler` to `horizontal_pod_autoscaler`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()

@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from clientgo.meta.classes.hints import snake
+
 _STRING = r'("(?:[^"\\]|\\.)*")'
 _NAME = re.compile(rf"\bserialization_alias={_STRING}")
 _DESCRIPTION = re.compile(rf"\bdescription={_STRING}")
@@ -38,7 +40,7 @@ def descriptions_of(definition: str) -> Descriptions:
     folder = package_file().parent / "client" / "models"
     # Types of the same name in several groups have the group in the names of their models.
     for model in (f"{version.capitalize()}{name}", f"{group.capitalize()}{version.capitalize()}{name}"):
-        path = folder / f"{_snake_case(model)}.py"
+        path = folder / f"{snake(model)}.py"
         if path.is_file():
             return _read(path.read_text(encoding="utf-8"))
     return Descriptions()
@@ -50,10 +52,6 @@ def package_file() -> Path:
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("the package `kubernetes` is not installed")
     return Path(spec.origin)
-
-
-def _snake_case(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def _read(source: str) -> Descriptions:

@@ -14,7 +14,7 @@ from clientgo.codegen.inputs.apitypes import read_modules
 from clientgo.codegen.problems import Problems, place_of
 from clientgo.meta import Duration, ExternalDocs, Int32, Meta, ObjectMeta, Quantity, Rule, constrained
 from clientgo.meta.constraints import cel_name
-from tests.codegen.crd.test_codegen_schema import reported_problems
+from tests.codegen.generating import problems_of, schema_of
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,6 @@ class Engine:
     label: str | None = None
 
 
-def field_schema(hint: Any, *default: Any) -> Any:
-    """Return the schema of one field, and check that there are no problems."""
-    problems = Problems()
-    built = SchemaMaker(problems).of_class(make_dataclass("Holder", [("field", hint, *default)], frozen=True))
-    assert list(problems) == []
-    return built["properties"]["field"]
-
-
 ANY_MAP = Mapping[str, Any]
 ENGINES = tuple[Engine, ...]
 IMMUTABLE_RULE = {"rule": "self == oldSelf", "message": "the field is immutable once set"}
@@ -41,10 +33,20 @@ IMMUTABLE_RULE = {"rule": "self == oldSelf", "message": "the field is immutable 
 @pytest.mark.parametrize(
     ("meta", "hint", "expected"),
     [
+        pytest.param(Meta(ge=1, le=10), int, {"minimum": 1, "maximum": 10}, id="D-70 bounds"),
+        pytest.param(Meta(gt=0, lt=5), int,
+                     {"minimum": 0, "exclusiveMinimum": True, "maximum": 5, "exclusiveMaximum": True},
+                     id="D-70 exclusive bounds"),
+        pytest.param(Meta(multiple_of=5), int, {"multipleOf": 5}, id="D-70 multiple"),
+        pytest.param(Meta(min_length=1, max_length=3, pattern="^a"), str,
+                     {"minLength": 1, "maxLength": 3, "pattern": "^a"}, id="D-71 strings"),
+        pytest.param(Meta(min_items=1, max_items=2), tuple[str, ...], {"minItems": 1, "maxItems": 2}, id="D-72 arrays"),
         pytest.param(Meta(min_properties=1, max_properties=2), Mapping[str, str],
                      {"minProperties": 1, "maxProperties": 2}, id="D-73"),
         pytest.param(Meta(format="ipv4"), str, {"format": "ipv4"}, id="D-74 format"),
         pytest.param(Meta(enum=(1, 2)), int, {"type": "integer", "enum": [1, 2]}, id="D-74 enum"),
+        pytest.param(Meta(enum=("x", "y")), str, {"enum": ["x", "y"]}, id="D-74 enum of texts"),
+        pytest.param(Meta(description="Why.", example="x"), str, {"description": "Why.", "example": "x"}, id="notes"),
         pytest.param(Meta(type="string"), Any, {"type": "string"}, id="D-74 type"),
         pytest.param(
             Meta(preserve_unknown=True), Engine, {"x-kubernetes-preserve-unknown-fields": True}, id="D-75 unknown"
@@ -90,25 +92,26 @@ IMMUTABLE_RULE = {"rule": "self == oldSelf", "message": "the field is immutable 
         pytest.param(Meta(map_type="atomic"), Engine, {"x-kubernetes-map-type": "atomic"}, id="D-85 struct type"),
     ],
 )  # fmt: skip
-@pytest.mark.feature("A-51", "D-60", "D-73", "D-74", "D-75", "D-76", "D-78", "D-79", "D-80", "D-84", "D-85")
+@pytest.mark.feature("A-51", "D-60", "D-70", "D-71", "D-72", "D-73", "D-74", "D-75", "D-76", "D-78", "D-79", "D-80")
+@pytest.mark.feature("D-84", "D-85")
 def test_meta_parameter_is_rendered_in_the_schema(meta: Meta, hint: Any, expected: dict[str, Any]) -> None:
-    schema = field_schema(Annotated[hint, meta])
+    schema = schema_of(Annotated[hint, meta])
     assert {key: schema.get(key) for key in expected} == expected
 
 
 @pytest.mark.feature("D-81")
 def test_schemaless_field_has_only_explicit_keywords() -> None:
-    assert field_schema(Annotated[Engine, Meta(schemaless=True, preserve_unknown=True)]) == {
+    assert schema_of(Annotated[Engine, Meta(schemaless=True, preserve_unknown=True)]) == {
         "x-kubernetes-preserve-unknown-fields": True
     }
 
 
 def test_quantity_and_duration_have_the_kubernetes_schemas() -> None:
-    amount = field_schema(Quantity)
+    amount = schema_of(Quantity)
     assert amount["anyOf"] == [{"type": "integer"}, {"type": "string"}]
     assert amount["x-kubernetes-int-or-string"] is True
     assert "pattern" in amount
-    assert field_schema(Duration) == {"type": "string", "format": "duration"}
+    assert schema_of(Duration) == {"type": "string", "format": "duration"}
 
 
 @pytest.mark.feature("D-77", "D-79")
@@ -137,7 +140,7 @@ def test_required_is_explicit_and_compound_defaults_are_rendered() -> None:
     ],
 )
 def test_constraint_of_another_type_is_reported(hint: Any, expected: str) -> None:
-    assert expected in reported_problems(hint)
+    assert expected in problems_of(hint)
 
 
 @constrained(Meta(exactly_one_of=("first_one", "second"), rules=(Rule(rule="true"),)))
@@ -151,7 +154,7 @@ class Choice:
 @pytest.mark.feature("D-82", "D-84")
 @pytest.mark.parametrize("note", [Rule(rule="self > 1"), ExternalDocs("https://example.com"), msgspec.Meta(ge=1)])
 def test_constraint_outside_of_meta_is_reported_with_the_remedy(note: Any) -> None:
-    assert f"{type(note).__name__} is not read there: write " in reported_problems(Annotated[int, note])
+    assert f"{type(note).__name__} is not read there: write " in problems_of(Annotated[int, note])
 
 
 def test_class_rules_are_rendered_at_the_class() -> None:

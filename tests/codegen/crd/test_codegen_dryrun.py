@@ -9,7 +9,6 @@ import pytest
 from clientgo.codegen.crd.manifest import crds
 from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind
-from clientgo.codegen.model import Kind
 from clientgo.codegen.problems import Problems
 from clientgo.meta import Column, Meta, ObjectMeta, Rule, ScaleSubresource, api_type
 from clientgo.meta.constraints import constrained
@@ -68,7 +67,7 @@ def own_kind(hint: Any, *metas: Meta, **options: Any) -> OwnKind:
     for meta in metas:
         cls = constrained(meta)(cls)
     cls = api_type(**{"group": "g.io", "version": "v1", **options})(cls)
-    return OwnKind(Kind(api=api_of(cls), class_name="Foo", module="foo", source="foo.py"), cls)
+    return OwnKind(api=api_of(cls), class_name="Foo", module="foo", source="foo.py", cls=cls)
 
 
 def reported_problems(hint: Any, *metas: Meta, **options: Any) -> list[str]:

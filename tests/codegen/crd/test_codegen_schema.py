@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, make_dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -12,6 +12,7 @@ from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.problems import Problems
 from clientgo.kubernetes.types.core_v1 import ResourceRequirements
 from clientgo.meta import EMPTY_MAP, Int32, Int64, Meta, MicroTime, Quantity
+from tests.codegen.generating import problems_of, schema_of
 
 
 class Color(enum.StrEnum):
@@ -33,21 +34,6 @@ PART = {
     "properties": {"sizeInBytes": {"type": "integer", "format": "int64"}, "label": {"type": "string"}},
     "required": ["sizeInBytes"],
 }
-
-
-def schema_of(hint: Any, *, allow_floats: bool = False) -> Any:
-    """Return the schema of one required field, and check that there are no problems."""
-    problems = Problems()
-    maker = SchemaMaker(problems, allow_floats=allow_floats)
-    built = maker.of_class(make_dataclass("Holder", [("field", hint)], frozen=True))
-    assert list(problems) == []
-    return built["properties"]["field"]
-
-
-def reported_problems(hint: Any) -> str:
-    problems = Problems()
-    SchemaMaker(problems).of_class(make_dataclass("Holder", [("field", hint)], frozen=True))
-    return "\n".join(problems)
 
 
 @pytest.mark.parametrize(
@@ -80,27 +66,6 @@ def reported_problems(hint: Any) -> str:
 @pytest.mark.feature("A-51", "D-83")
 def test_type_is_rendered_as_schema(hint: Any, schema: Any) -> None:
     assert schema_of(hint) == schema
-
-
-@pytest.mark.feature("D-70", "D-71", "D-72", "D-74")
-@pytest.mark.parametrize(
-    ("meta", "hint", "expected"),
-    [
-        pytest.param(Meta(ge=1, le=10), int, {"minimum": 1, "maximum": 10}, id="D-70 bounds"),
-        pytest.param(Meta(gt=0, lt=5), int,
-                     {"minimum": 0, "exclusiveMinimum": True, "maximum": 5, "exclusiveMaximum": True},
-                     id="D-70 exclusive bounds"),
-        pytest.param(Meta(multiple_of=5), int, {"multipleOf": 5}, id="D-70 multiple"),
-        pytest.param(Meta(min_length=1, max_length=3, pattern="^a"), str,
-                     {"minLength": 1, "maxLength": 3, "pattern": "^a"}, id="D-71 strings"),
-        pytest.param(Meta(min_items=1, max_items=2), tuple[str, ...], {"minItems": 1, "maxItems": 2}, id="D-72 arrays"),
-        pytest.param(Meta(enum=("x", "y")), str, {"enum": ["x", "y"]}, id="D-74 enum"),
-        pytest.param(Meta(description="Why.", example="x"), str, {"description": "Why.", "example": "x"}, id="notes"),
-    ],
-)  # fmt: skip
-def test_constraint_is_rendered_in_the_schema(meta: Meta, hint: Any, expected: dict[str, Any]) -> None:
-    schema = schema_of(Annotated[hint, meta])
-    assert {key: schema[key] for key in expected} == expected
 
 
 def test_outer_constraint_overrides_inner_one() -> None:
@@ -139,5 +104,5 @@ def test_built_in_type_can_be_embedded() -> None:
 
 @pytest.mark.feature("A-56")
 def test_float_requires_allow_floats() -> None:
-    assert "floats differ between languages" in reported_problems(float)
+    assert "floats differ between languages" in problems_of(float)
     assert schema_of(float, allow_floats=True) == {"type": "number"}

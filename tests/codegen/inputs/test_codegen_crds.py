@@ -17,10 +17,11 @@ from clientgo.codegen.__main__ import main
 from clientgo.codegen.names import misnamed
 from clientgo.meta import ApiType
 from clientgo.meta.yamlio import to_yaml
+from tests.codegen.generating import printed_by
 from tests.codegen.shapes import unexpected_nodes
+from tests.definitions import custom_kind
 from tests.models.budget import examples
 
-ROOT = Path(__file__).resolve().parents[3]
 HOSTILE_TEXTS = [
     '"""\nimport os\nos.abort()\n"""', '"', "'", "\\", '\\"', "'''", '"""', "x\\", "\n", "\r", "\x00", "\x1b[2J",
     "\u2028", "\u202e drow", "\u2066", "${name}", "$doc", "{0}", "%s", "# noqa", "class", "None", "__class__", "self",
@@ -62,14 +63,13 @@ SCHEMAS = st.recursive(
 )
 
 
-def definition(schema: Any, **names: Any) -> dict[str, Any]:
-    """Return a CRD of one version with this schema; `names` override fields of its spec."""
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    spec = {
-        "group": "g.example.com", "names": {"kind": "Thing", "plural": "things", **names.pop("names", {})},
-        "scope": "Namespaced", "versions": [{**version, **names.pop("version", {})}], **names,
-    }  # fmt: skip
-    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+def definition(schema: Any, *, names: Any = None, version: Any = None, **spec: Any) -> dict[str, Any]:
+    """Return a CRD of one version with this schema; the others override parts of it."""
+    crd = custom_kind("Thing", "g.example.com", "v1", schema=schema)
+    crd["spec"]["names"] = {"kind": "Thing", "plural": "things", **(names or {})}
+    crd["spec"]["versions"][0] |= version or {}
+    crd["spec"] |= spec
+    return crd
 
 
 def generated(folder: Path, text: str, *, option: str = "--from-crd") -> int:
@@ -123,12 +123,7 @@ def test_modules_generated_from_hostile_text_can_be_imported(tmp_path: Path) -> 
     spec = {"type": "object", "description": code, "properties": pieces}
     schema = {"type": "object", "description": code, "properties": {"spec": spec, "get": {"type": "string"}}}
     assert generated(tmp_path, to_yaml(definition(schema))) == 0
-    env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    result = subprocess.run(
-        [sys.executable, "-c", READ_BACK], env=env, capture_output=True, text=True, check=False, timeout=60
-    )
-    names_json, _, imported = result.stdout.rpartition(" ")
-    assert result.stderr == ""
+    names_json, _, imported = printed_by(tmp_path, READ_BACK).rpartition(" ")
     assert set(json.loads(names_json)) == names
     assert imported == "None\n"
     for arguments in (("check", "--select=F,PLE,W6"), ("format", "--check")):
@@ -262,11 +257,7 @@ def test_kind_that_collides_with_an_import_gets_another_class_name(tmp_path: Pat
     schema = obj(spec=obj(a=STRING))
     assert generated(tmp_path, json.dumps(definition(schema, names={"kind": "Lister", "plural": "class"}))) == 0
     use = 'from made.clientset.fake import FakeClientset as F; print(F().g_v1.class_("ns").kind.__api_type__.kind)'
-    env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    result = subprocess.run(
-        [sys.executable, "-c", use], env=env, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert (result.stdout, result.stderr) == ("Lister\n", "")
+    assert printed_by(tmp_path, use) == "Lister\n"
 
 
 @pytest.mark.e2e
@@ -286,11 +277,7 @@ def test_kinds_named_as_the_types_of_fields_are_decoded(tmp_path: Path) -> None:
         from made.clientset.scheme import KINDS
         stored = {stored}
         print(*[kind.__name__ for kind in KINDS if to_dict(from_dict(kind, {{"spec": stored}}))["spec"] != stored])"""
-    env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    result = subprocess.run(
-        [sys.executable, "-c", dedent(use)], env=env, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert (result.stdout, result.stderr) == ("\n", "")
+    assert printed_by(tmp_path, dedent(use)) == "\n"
 
 
 @pytest.mark.e2e
@@ -299,11 +286,7 @@ def test_modules_of_any_group_name_can_be_imported(tmp_path: Path, group: str) -
     version = {"name": "v1-class"}
     assert generated(tmp_path, json.dumps(definition(obj(), group=group, version=version))) == 0
     use = "import made.informers, made.clientset.fake as f; made.informers.SharedInformerFactory(f.FakeClientset())"
-    env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    result = subprocess.run(
-        [sys.executable, "-c", use], env=env, capture_output=True, text=True, check=False, timeout=60
-    )
-    assert (result.stdout, result.stderr) == ("", "")
+    assert printed_by(tmp_path, use) == ""
 
 
 def test_kind_in_lower_case_is_accepted_in_a_definition_of_others() -> None:

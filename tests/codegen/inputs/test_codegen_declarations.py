@@ -133,19 +133,13 @@ HOOK = (
 def test_invalid_declaration_is_reported_with_its_line_and_nothing_is_written(
     tmp_path: Path, monkeypatch: Any, capsys: Any, text: str, expected: str
 ) -> None:
-    name = f"declared_{abs(hash(text))}"
     head = "from clientgo.meta.declarations import admission_webhook, rbac\n\n"
-    (tmp_path / f"{name}.py").write_text(f"{head}@{text}\ndef run():\n    pass\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    importlib.invalidate_caches()
-    try:
-        assert generate(tmp_path, "--rbac-dir", "rbac", "--declarations", name) == 2
-    finally:
-        sys.modules.pop(name, None)
+    source, inputs = f"{head}@{text}\ndef run():\n    pass\n", ("--input-module", KINDS, "--output-package", "made")
+    assert declare(tmp_path, monkeypatch, source, *inputs) == 2
     error = capsys.readouterr().err
-    assert f"{name}.py:3: " in error
+    assert "declares.py:3: " in error
     assert expected in error
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) in ([], ["__pycache__"])
+    assert [path.name for path in tmp_path.iterdir()] == ["declares.py"]
 
 
 def test_module_without_declarations_is_rejected(tmp_path: Path, capsys: Any) -> None:
@@ -196,9 +190,14 @@ OTHER = [clientgo.meta.declarations.rbac(urls="/metrics", verbs="get")]
 
 def declare(folder: Path, monkeypatch: Any, text: str, *more: str) -> int:
     (folder / "declares.py").write_text(text)
+    return generate_roles(folder, monkeypatch, "declares", *more)
+
+
+def generate_roles(folder: Path, monkeypatch: Any, name: str, *more: str) -> int:
+    """Generate the roles that a module in a folder declares."""
     monkeypatch.syspath_prepend(folder)
     importlib.invalidate_caches()
-    return main(["--declarations", "declares", "--rbac-dir", "rbac", "--root", str(folder), *more])
+    return main(["--declarations", name, "--rbac-dir", "rbac", "--root", str(folder), *more])
 
 
 @pytest.mark.feature("D-90")
@@ -219,10 +218,7 @@ def test_package_stands_for_its_modules_and_each_module_is_read_once(tmp_path: P
     for name, verb in ("__init__", ""), ("pods", "get"), ("ships/fleet", "list"), ("ships/helpers", ""):
         text = f'from clientgo.meta.declarations import rbac\nrbac(groups="core", resources="pods", verbs="{verb}")\n'
         (package / f"{name}.py").write_text(text if verb else "")
-    monkeypatch.syspath_prepend(tmp_path)
-    importlib.invalidate_caches()
-    names = ("--declarations", "controlling.pods", "--declarations", "controlling")
-    assert main([*names, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 0
+    assert generate_roles(tmp_path, monkeypatch, "controlling.pods", "--declarations", "controlling") == 0
     role = tmp_path / "rbac/role.yaml"
     assert documents(role)[0]["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
     assert "from controlling/pods.py, controlling/ships/fleet.py." in role.read_text()
@@ -257,27 +253,23 @@ def test_declaration_that_is_not_static_is_reported_with_its_line(
 
 def test_module_with_invalid_utf8_is_reported(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     (tmp_path / "binary_declares.py").write_bytes(b"\xff")
-    monkeypatch.syspath_prepend(tmp_path)
-    importlib.invalidate_caches()
 
-    assert main(["--declarations", "binary_declares", "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2
+    assert generate_roles(tmp_path, monkeypatch, "binary_declares") == 2
     assert "binary_declares.py: cannot read the module: invalid UTF-8" in capsys.readouterr().err
 
 
 def test_package_that_cannot_be_imported_is_reported(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     (tmp_path / "broken_package").mkdir()
     (tmp_path / "broken_package/__init__.py").write_text("1 / 0\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    importlib.invalidate_caches()
 
-    assert main(["--declarations", "broken_package.it", "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2
+    assert generate_roles(tmp_path, monkeypatch, "broken_package.it") == 2
     expected = "broken_package.it: importing its package failed: ZeroDivisionError: division by zero"
     assert expected in capsys.readouterr().err
 
 
-def test_missing_module_is_reported(tmp_path: Path, capsys: Any) -> None:
+def test_missing_module_is_reported(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     for name in ("nowhere", "nowhere.at_all"):
-        assert main(["--declarations", name, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 2
+        assert generate_roles(tmp_path, monkeypatch, name) == 2
         assert capsys.readouterr().err.startswith(f"{name}: module {name} not found: give a dotted name")
 
 

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from clientgo.codegen.__main__ import main
-from clientgo.codegen.names import snake
 from clientgo.errors import Conflict, NotFound
 from clientgo.meta import ObjectMeta, ObjectName, replace, to_dict
+from clientgo.meta.classes.hints import snake
 from clientgo.meta.jsonvalues import same_text
 from clientgo.testing.client import FakeClient
 from tests.codegen.generating import importable
+from tests.definitions import custom_kind
 
 OPEN: dict[str, Any] = {"x-kubernetes-preserve-unknown-fields": True}
 TEXT = {"type": "string"}
@@ -54,23 +55,19 @@ CASES: dict[str, tuple[dict[str, Any], list[Any]]] = {
 }  # fmt: skip
 
 
-def definition(kind: str, schema: dict[str, Any]) -> dict[str, Any]:
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    names = {"kind": kind, "plural": f"{kind.lower()}s"}
-    spec = {"group": "g.example.com", "names": names, "scope": "Cluster", "versions": [version]}
-    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
-
-
 def chest(*required: str) -> dict[str, Any]:
     spec = {"type": "object", "properties": {name: schema for name, (schema, _) in CASES.items()}}
     return {"type": "object", "properties": {"spec": {**spec, "required": list(required)}}}
 
 
+SCHEMAS = {
+    "Chest": chest(),
+    "Full": chest(*CASES),
+    "Open": {"type": "object", **OPEN},
+    "Half": {"type": "object", **OPEN, "properties": {"spec": PAIR}},
+}
 DEFINITIONS = [
-    definition("Chest", chest()),
-    definition("Full", chest(*CASES)),
-    definition("Open", {"type": "object", **OPEN}),
-    definition("Half", {"type": "object", **OPEN, "properties": {"spec": PAIR}}),
+    custom_kind(kind, "g.example.com", "v1", schema=schema, scope="Cluster") for kind, schema in SCHEMAS.items()
 ]
 
 

@@ -47,11 +47,7 @@ class Controlling:
 
 
 def controlling(project: Project, resource: ProjectResource, name: str) -> Controlling:
-    """Return the controller of that name.
-
-    Raises:
-        CommandError: the name is invalid, or used for another kind.
-    """
+    """Return the controller of that name; CommandError if it is invalid, or used for another kind."""
     if not name or name == resource.kind.lower():
         _check_class(project, Controlling(resource))
         return Controlling(resource)
@@ -92,8 +88,7 @@ def built_in(project: Project, group: str, version: str, kind: str) -> ProjectRe
     if api is None or project.find(group, version, kind) is not None:
         return None
     full_group = api.group or "core"
-    existing = project.find(full_group, version, kind)
-    if existing is not None:
+    if (existing := project.find(full_group, version, kind)) is not None:
         return existing
     resource = ProjectResource(group=full_group, domain="", version=version, kind=kind, plural=api.plural, core=True)
     resource.namespaced, resource.grouped = api.namespaced, project.multigroup
@@ -103,11 +98,7 @@ def built_in(project: Project, group: str, version: str, kind: str) -> ProjectRe
 
 
 def check_spelling(group: str, version: str, kind: str, *, remedy: str = "to define the kind, add --resource") -> None:
-    """Check the names of a kind that is neither known to the project nor built-in.
-
-    Raises:
-        CommandError: a name is invalid, or similar to that of a built-in kind of this group.
-    """
+    """Check the names of an unknown kind; CommandError if one is invalid, or close to a built-in kind of the group."""
     names.group(group), names.version(version), names.kind(kind)
     apis_by_kind = {api.kind: api for api in _built_in_types() if _is_group(api, group)}
     for close in get_close_matches(kind, apis_by_kind, n=1, cutoff=0.8):

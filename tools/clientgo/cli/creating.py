@@ -8,19 +8,15 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from clientgo.cli.controllers import Controlling, add_controller, built_in, check_spelling, controlling
 from clientgo.cli.names import CERT_MANAGER, CommandError, domain, project_name, proposed
 from clientgo.cli.project import Project, ProjectResource
-from clientgo.cli.scaffold import add_api, begin, begin_allowed, resource_of
+from clientgo.cli.scaffold import add_api, add_definition, begin, begin_allowed, resource_of
 from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
 from clientgo.cli.webhooks import add_webhooks, asked, confine_webhooks
 from clientgo.cli.wheels import add_wheels
 from clientgo.codegen.problems import reason_of
-
-if TYPE_CHECKING:
-    from clientgo.cli.external import ExternalKind
 
 
 def init(options: argparse.Namespace, root: Path) -> int:
@@ -72,8 +68,7 @@ def edit(options: argparse.Namespace, root: Path) -> int:
 def create_api(options: argparse.Namespace, root: Path) -> int:
     """Add an API type, its controller, or both; raises `CommandError`."""
     project = Project.read(root)
-    definition = _definition(project, options) if options.from_crd else None
-    resource = definition.resource if definition else _resource(project, options)
+    resource, definition = _defined(project, options) if options.from_crd else (_resource(project, options), "")
     asks_for_types = options.resource is None and not resource.foreign
     wants_api = ask("Create Resource", "resource") if asks_for_types else bool(options.resource)
     wants_controller = options.controller if options.controller is not None else ask("Create Controller", "controller")
@@ -90,7 +85,7 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
     if resource not in project.resources and (wants_api or definition or (resource.core and wants_controller)):
         project.resources.append(resource)
     if definition:
-        definition.add(writer, project)
+        add_definition(writer, project, resource, definition)
     if wants_api:
         resource.api = True
         add_api(writer, project, resource)
@@ -130,7 +125,7 @@ def _refuse_second(project: Project, controller: Controlling, *, requested: bool
         _refuse_again(version, [(f"a controller {controller.name}".rstrip(), requested and existing)])
 
 
-def _definition(project: Project, options: argparse.Namespace) -> "ExternalKind":
+def _defined(project: Project, options: argparse.Namespace) -> tuple[ProjectResource, str]:
     if options.resource:
         raise CommandError("--from-crd generates the types of a third-party kind: omit --resource")
     # Imported here: the generators take half of the start-up time, and only this option needs them.

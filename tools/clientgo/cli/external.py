@@ -1,57 +1,38 @@
 """Third-party kinds of a project: their types are generated from a copy of their CRD."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
-from clientgo.cli.scaffold import check_beside, words_of
-from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
-from clientgo.codegen.inputs.crds import ForeignKind, read_definitions
+from clientgo.cli.scaffold import check_beside
+from clientgo.codegen.inputs.crds import ForeignKind, definitions_in, read_definitions
 from clientgo.codegen.model import short_name
 from clientgo.codegen.names import identifier
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.render.schematypes import class_name
+from clientgo.meta.objects import GroupVersionKind
 from clientgo.meta.yamlio import read_yaml, to_yaml
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalKind:
-    """A third-party kind, and the text of its CRD."""
-
-    resource: ProjectResource
-    text: str
-
-    def add(self, writer: ScaffoldWriter, project: Project) -> None:
-        """Write the CRD and register it with the generator."""
-        writer.add(*parts("external", {**words_of(project, self.resource), "definition": self.text}))
-
-
-def read_definition(project: Project, file: Path, group: str, version: str, kind: str) -> ExternalKind:
-    """Read a kind from the CRDs of a file.
+def read_definition(project: Project, file: Path, group: str, version: str, kind: str) -> tuple[ProjectResource, str]:
+    """Return a kind of the CRDs in a file, and the text of its CRD.
 
     Raises:
         CommandError: the file is invalid or has no such kind, or the kind conflicts with one of the project.
     """
     problems = Problems()
-    kinds = {str(foreign.api.gvk): foreign for foreign in read_definitions([file], problems)}
+    kinds = {foreign.api.gvk: foreign for foreign in read_definitions([file], problems)}
     for message in problems:
         raise CommandError(f"--from-crd {message}")
-    matching = [
-        foreign
-        for foreign in kinds.values()
-        if (foreign.api.group, foreign.api.version, foreign.api.kind) == (group, version, kind)
-    ]
-    if not matching:
-        contents = ", ".join(sorted(kinds))
+    match = kinds.get(GroupVersionKind(group, version, kind))
+    if match is None:
+        contents = ", ".join(sorted(map(str, kinds)))
         if not (group and version and kind):
             raise CommandError(f"--from-crd needs --group, --version and --kind: {file} has {contents}")
         raise CommandError(f"{kind} of {group}/{version} not found in {file}: it has {contents}")
-    resource = project.find(group, version, kind) or _new(project, matching[0])
-    return ExternalKind(resource, _text(file, group, kind))
+    resource = project.find(group, version, kind) or _new(project, match)
+    return resource, _text(file, group, kind)
 
 
 def _new(project: Project, kind: ForeignKind) -> ProjectResource:
@@ -68,18 +49,10 @@ def _new(project: Project, kind: ForeignKind) -> ProjectResource:
 
 
 def _text(file: Path, group: str, kind: str) -> str:
-    for document in _definitions(read_yaml(file.read_text(encoding="utf-8"))):
+    for document in definitions_in(read_yaml(file.read_text(encoding="utf-8"))):
         if (document["spec"]["group"], document["spec"]["names"]["kind"]) == (group, kind):
             # Neither the state that a cluster has added, nor a conversion webhook, which a test server cannot call.
             spec = {name: value for name, value in document["spec"].items() if name != "conversion"}
             head = {"apiVersion": document["apiVersion"], "kind": document["kind"]}
             return to_yaml({**head, "metadata": {"name": document["metadata"]["name"]}, "spec": spec}).rstrip()
     raise AssertionError(f"{file} had the kind when it was first read")
-
-
-def _definitions(documents: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    for document in documents:
-        if isinstance(document, dict) and document.get("kind") == "List":
-            yield from _definitions(document["items"])
-        elif isinstance(document, dict) and document.get("kind") == "CustomResourceDefinition":
-            yield document

@@ -32,11 +32,7 @@ class Command(Protocol):
 
 
 def command(name: str) -> Command:
-    """Return a command of `FURTHER`.
-
-    Raises:
-        ConfigError: its distribution is not installed.
-    """
+    """Return a command of `FURTHER`; ConfigError if its distribution is not installed."""
     # Imported here: 10 ms of every other command.
     from importlib.metadata import entry_points  # noqa: PLC0415
 

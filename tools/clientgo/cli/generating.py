@@ -11,11 +11,7 @@ from clientgo.meta.yamlio import read_document, to_yaml
 
 
 def run_codegen(options: argparse.Namespace, root: Path) -> int:
-    """Run the outputs of `hack/<command>.yaml`, or with `verify` print what would change; return the exit code.
-
-    Raises:
-        CommandError: the folder has no project.
-    """
+    """Run the outputs of `hack/<command>.yaml`, or verify them; return the exit code, or raise `CommandError`."""
     project, what = Project.read(root), options.command
     kinds = any(resource.api or (resource.external and what == "generate") for resource in project.resources)
     if not kinds and (what == "generate" or not project.resources):

@@ -62,15 +62,6 @@ class FileProgram:
     flags: FileFlags = FileFlags()
 
 
-@dataclass(frozen=True)
-class _Call:
-    """A call of `run`."""
-
-    setups: Sequence[Setup]
-    options: ClusterOptions
-    flags: ManagerFlags | None
-
-
 def run_file(path: Path, arguments: Sequence[str]) -> int:
     """Run the reconcilers of a file until SIGINT or SIGTERM, and return the exit code. For the main thread.
 
@@ -118,10 +109,8 @@ def program_of(module: ModuleType, path: Path) -> FileProgram:
         CommandError: it has no reconciler, or its main block fails.
     """
     classes = list(reconcilers(module))
-    called = _call_of_run(module, path)
-    if called is not None:
-        classes += [setup for setup in called.setups if isinstance(setup, type) and setup not in classes]
-        return FileProgram(classes, called.setups, called.options, _with_flags_of_the_command(called.flags))
+    if (program := _program_of_main_block(module, path, classes)) is not None:
+        return program
     if not classes:
         raise CommandError(f"{path}: no reconciler found: define class MyReconciler(Reconciler[Kind])")
     return FileProgram(classes, classes, ClusterOptions(name=path.stem))
@@ -134,14 +123,16 @@ def _with_flags_of_the_command(flags: ManagerFlags | None) -> FileFlags:
     return cast("FileFlags", combined(**{option.name: getattr(flags, option.name) for option in fields(flags)}))
 
 
-def _call_of_run(module: ModuleType, path: Path) -> _Call | None:
-    """Execute the main block of a module that imports `run`, up to the call of `run`, and return the call."""
+def _program_of_main_block(
+    module: ModuleType, path: Path, classes: Sequence[type[Reconciler[Any]]]
+) -> FileProgram | None:
+    """Execute the main block of a module that imports `run`, up to the call of `run`, and return its arguments."""
     names = [name for name, value in vars(module).items() if value is run]
     tree = ast.parse(path.read_bytes(), str(path))
     body = [line for block in tree.body if _is_main_block(block) for line in cast("ast.If", block).body]
     if not names or not body:
         return None
-    calls: list[_Call] = []
+    programs: list[FileProgram] = []
 
     def called(
         *setups: Setup,
@@ -150,18 +141,20 @@ def _call_of_run(module: ModuleType, path: Path) -> _Call | None:
         flags: ManagerFlags | None = None,
         **_others: object,
     ) -> NoReturn:
-        calls.append(_Call(setups, named_options(options, name, path.stem), flags))
+        further = [setup for setup in setups if isinstance(setup, type) and setup not in classes]
+        named = named_options(options, name, path.stem)
+        programs.append(FileProgram([*classes, *further], setups, named, _with_flags_of_the_command(flags)))
         sys.exit()  # as `run` does
 
     vars(module).update(dict.fromkeys(names, called))
     try:
         exec(compile(ast.Module(body, []), str(path), "exec"), vars(module))  # nosec B102  # the user's own program
     except (Exception, SystemExit) as error:  # user code
-        if not calls:
+        if not programs:
             raise CommandError(f"{path}: its main block failed: {type(error).__name__}: {error}") from error
     finally:
         vars(module).update(dict.fromkeys(names, run))
-    return calls[0] if calls else None
+    return programs[0] if programs else None
 
 
 def _is_main_block(statement: ast.stmt) -> bool:

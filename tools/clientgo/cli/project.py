@@ -11,6 +11,7 @@ from typing import Any
 
 from clientgo.cli import names
 from clientgo.cli.names import CERT_MANAGER, CommandError
+from clientgo.codegen.model import non_empty
 from clientgo.internal.files import write_files
 from clientgo.meta.scheme import api_of, plural_of
 from clientgo.meta.yamlio import InvalidYAML, read_document, to_yaml
@@ -88,28 +89,20 @@ class ProjectResource:
 
     def as_yaml(self) -> dict[str, Any]:
         """Return the resource in the format of PROJECT."""
-        entry: dict[str, Any] = {"group": self.group, "kind": self.kind, "path": self.path, "version": self.version}
-        if self.domain:
-            entry["domain"] = self.domain
-        if self.core:
-            entry["core"] = True
-        if self.external:
-            entry["external"] = True
-        if self.foreign and self.grouped:
-            # The path of a kind of the project says it.
-            entry["grouped"] = True
-        if self.api:
-            entry["api"] = {"crdVersion": "v1", "namespaced": self.namespaced}
-        if self.named:
-            names = [*([self.kind.lower()] if self.controller else []), *self.named]
-            entry["controllers"] = [{"name": name} for name in names]
-        elif self.controller:
-            entry["controller"] = True
-        if self.plural != self.usual_plural:
-            entry["plural"] = self.plural
-        if self.webhooks:
-            entry["webhooks"] = {**self.webhooks, "webhookVersion": "v1"}
-        return entry
+        named = [*([self.kind.lower()] if self.controller else []), *self.named] if self.named else []
+        optional = {
+            "domain": self.domain,
+            "core": self.core,
+            "external": bool(self.external),
+            "grouped": self.foreign and self.grouped,  # the path of a kind of the project says it
+            "api": {"crdVersion": "v1", "namespaced": self.namespaced} if self.api else None,
+            "controllers": [{"name": name} for name in named],
+            "controller": self.controller and not named,
+            "plural": "" if self.plural == self.usual_plural else self.plural,
+            "webhooks": {**self.webhooks, "webhookVersion": "v1"} if self.webhooks else None,
+        }
+        entry = {"group": self.group, "kind": self.kind, "path": self.path, "version": self.version}
+        return {**entry, **non_empty(optional)}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,40 +124,29 @@ class Project:
     def find(self, group: str, version: str, kind: str) -> ProjectResource | None:
         """Return the resource, or None."""
         key = (group, version, kind)
-        return next(
-            (resource for resource in self.resources if (resource.group, resource.version, resource.kind) == key), None
-        )
+        return next((each for each in self.resources if (each.group, each.version, each.kind) == key), None)
 
     def write(self, root: Path) -> None:
         """Write PROJECT."""
-        document: dict[str, Any] = {
+        document = {
             "cliVersion": self.cli_version,
             "domain": self.domain,
             "layout": [LAYOUT],
             "projectName": self.name,
+            "indexURL": self.index_url,
+            "repo": self.repo,
+            "certificates": "" if self.certificates == CERT_MANAGER else self.certificates,
+            "multigroup": self.multigroup,
+            "namespaced": self.namespaced,
+            "resources": [resource.as_yaml() for resource in self.resources],
         }
-        if self.index_url:
-            document["indexURL"] = self.index_url
-        if self.repo:
-            document["repo"] = self.repo
-        if self.certificates != CERT_MANAGER:
-            document["certificates"] = self.certificates
-        for word, holds in (("multigroup", self.multigroup), ("namespaced", self.namespaced)):
-            if holds:
-                document[word] = True
-        if self.resources:
-            document["resources"] = [resource.as_yaml() for resource in self.resources]
         # The version is a string, which YAML would read as a number.
-        text = _HEAD + to_yaml(document, sort_keys=True) + 'version: "3"\n'
+        text = _HEAD + to_yaml(non_empty(document), sort_keys=True) + 'version: "3"\n'
         write_files({root / FILE: text.encode()})
 
     @classmethod
     def read(cls, root: Path) -> "Project":
-        """Read the PROJECT file of a folder.
-
-        Raises:
-            CommandError: the file is missing or invalid.
-        """
+        """Read the PROJECT file of a folder; CommandError if it is missing or invalid."""
         try:
             document = read_document((root / FILE).read_text(encoding="utf-8"))
             layout = document["layout"]
@@ -186,13 +168,11 @@ class Project:
                 resource.namespaced = _is_namespaced(root, resource)
             return project
         except FileNotFoundError:
-            raise CommandError(
-                "no project in this folder: create one with clientgo init, or change to its folder"
-            ) from None
+            message = "no project in this folder: create one with clientgo init, or change to its folder"
+            raise CommandError(message) from None
         except InvalidYAML as error:
-            raise CommandError(
-                f"invalid PROJECT, line {error.line}: {error}: restore it from version control"
-            ) from error
+            message = f"invalid PROJECT, line {error.line}: {error}: restore it from version control"
+            raise CommandError(message) from error
         except (OSError, LookupError, TypeError, AttributeError, ValueError) as error:
             raise CommandError("invalid PROJECT: restore it from version control") from error
 
@@ -217,12 +197,10 @@ def _is_namespaced(root: Path, resource: ProjectResource) -> bool:
         if resource.external:
             definition = root / "config/crd/external" / f"{resource.whole_group}_{resource.plural}.yaml"
             return bool(read_document(definition.read_text(encoding="utf-8"))["spec"]["scope"] == "Namespaced")
-        text = (root / resource.path.replace(".", "/") / f"{resource.kind.lower()}_types.py").read_text(
-            encoding="utf-8"
-        )
+        file = root / resource.path.replace(".", "/") / f"{resource.kind.lower()}_types.py"
         [mark] = [
             call
-            for node in ast.parse(text).body
+            for node in ast.parse(file.read_text(encoding="utf-8")).body
             if isinstance(node, ast.ClassDef) and node.name == resource.kind
             for call in node.decorator_list
             if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("api_type")
@@ -242,27 +220,25 @@ def _checked(check: Callable[[str], str], name: str) -> str:
 
 
 def _resource(entry: dict[str, Any]) -> ProjectResource:
-    api = entry.get("api")
-    core = bool(entry.get("core"))
-    _checked(names.group, entry["group"])
-    _checked(names.kind, entry["kind"])
-    _checked(names.version, entry["version"])
-    webhooks = entry.get("webhooks", {})
+    api, webhooks = entry.get("api"), entry.get("webhooks", {})
     if not isinstance(webhooks.get("spoke", []), list):
         raise TypeError("spoke")
     controllers = [str(controller["name"]) for controller in entry.get("controllers", [])]
-    checks: list[tuple[Callable[[str], str], Iterable[Any]]] = [
+    external = str(entry["path"]) if entry.get("external") else ""
+    for check, name in ((names.group, "group"), (names.kind, "kind"), (names.version, "version")):
+        _checked(check, entry[name])
+    optional: list[tuple[Callable[[str], str], Iterable[Any]]] = [
         (names.domain, (entry.get("domain"),)),
         (names.plural, (entry.get("plural"),)),
-        (names.module, (entry["path"] if entry.get("external") else None,)),
+        (names.module, (external,)),
         (names.controller, controllers),
         (names.version, webhooks.get("spoke", ())),
         (names.webhook_path, (webhooks.get("defaultingPath"), webhooks.get("validationPath"))),
     ]
-    for check, texts in checks:
+    for check, texts in optional:
         for text in filter(None, texts):
             _checked(check, text)
-    usual = entry["kind"].lower()
+    usual, in_group = entry["kind"].lower(), f"api.{package_of(entry['group'])}.{entry['version']}"
     return ProjectResource(
         group=entry["group"],
         domain=entry.get("domain", ""),
@@ -273,9 +249,8 @@ def _resource(entry: dict[str, Any]) -> ProjectResource:
         api=bool(api),
         controller=bool(entry.get("controller")) or usual in controllers,
         named=[name for name in controllers if name != usual],
-        core=core,
-        external=str(entry["path"]) if entry.get("external") else "",
-        grouped=bool(entry.get("grouped"))
-        or entry.get("path") == f"api.{package_of(entry['group'])}.{entry['version']}",
+        core=bool(entry.get("core")),
+        external=external,
+        grouped=bool(entry.get("grouped")) or entry.get("path") == in_group,
         webhooks={name: value for name, value in webhooks.items() if name != "webhookVersion"},
     )

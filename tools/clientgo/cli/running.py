@@ -54,9 +54,6 @@ class Program(Protocol):
     def end(self) -> int:
         """Stop it gracefully, or kill it after a timeout; return the exit code."""
 
-    def terminate(self) -> None:
-        """Stop it immediately."""
-
 
 class Process:
     """A manager in its own process group.
@@ -201,7 +198,7 @@ def called_webhooks(root: Path, host: str, arguments: Sequence[str]) -> Iterator
 def _reloading(command: list[str], root: Path, environ: Mapping[str, str], clock: Clock) -> int:
     """Run the manager until a signal, again after each change, and return its exit code."""
     stop = threading.Event()
-    programs: list[Program] = []
+    programs: list[Process] = []
 
     def start() -> Program:
         programs[:] = [Process(command, root, environ)]

@@ -39,12 +39,13 @@ def add_api(writer: ScaffoldWriter, project: Project, resource: ProjectResource)
     writer.add(*parts("api", words_of(project, resource)))
 
 
-def resource_of(project: Project, group: str, version: str, kind: str, plural: str) -> ProjectResource:
-    """Return the resource from the project, or a new one, which is not added to the project.
+def add_definition(writer: ScaffoldWriter, project: Project, resource: ProjectResource, definition: str) -> None:
+    """Write the CRD of a third-party kind, and register it with the generator."""
+    writer.add(*parts("external", {**words_of(project, resource), "definition": definition}))
 
-    Raises:
-        CommandError: a name is invalid or conflicts with another.
-    """
+
+def resource_of(project: Project, group: str, version: str, kind: str, plural: str) -> ProjectResource:
+    """Return the resource, or a new one, which is not added yet; CommandError if a name is invalid or in conflict."""
     names.group(group), names.version(version), names.kind(kind)
     existing = project.find(group, version, kind)
     if existing is not None:
@@ -54,18 +55,14 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
         check_beside(other, resource, project)
     sibling = next(filter(resource.is_kind_of, project.resources), None)
     resource.plural = names.plural(plural) if plural else sibling.plural if sibling else resource.usual_plural
-    conflicting = next((candidate for candidate in project.resources if _is_served_as(candidate, resource)), None)
-    if conflicting is not None:
-        raise CommandError(
-            f"the plural {resource.plural!r} is already used by {conflicting.kind}: choose another with --plural"
-        )
+    served_as = (resource.whole_group, resource.plural)
+    for other in project.resources:
+        if (other.whole_group, other.plural) == served_as and other.kind != kind:
+            message = f"the plural {resource.plural!r} is already used by {other.kind}: choose another with --plural"
+            raise CommandError(message)
     # Versions of a kind share a folder, because they share a controller.
     resource.grouped = sibling.grouped if sibling else project.multigroup
     return resource
-
-
-def _is_served_as(resource: ProjectResource, other: ProjectResource) -> bool:
-    return (resource.whole_group, resource.plural) == (other.whole_group, other.plural) and resource.kind != other.kind
 
 
 def check_beside(other: ProjectResource, resource: ProjectResource, project: Project) -> None:
@@ -109,12 +106,8 @@ def _modules_clash(resource: ProjectResource, other: ProjectResource) -> bool:
 
 def _project_words(project: Project) -> dict[str, str]:
     # The hash distinguishes Leases of projects with the same domain in one namespace.
-    unique = hashlib.sha256(f"{project.repo or project.name}".encode()).hexdigest()[:8]
-    return {
-        "project": project.name,
-        "domain": project.domain,
-        "lease": f"{unique}.{project.domain}",
-    }
+    unique = hashlib.sha256((project.repo or project.name).encode()).hexdigest()[:8]
+    return {"project": project.name, "domain": project.domain, "lease": f"{unique}.{project.domain}"}
 
 
 def words_of(project: Project, resource: ProjectResource) -> dict[str, str]:
@@ -193,16 +186,11 @@ def _api_arguments(project: Project, resource: ProjectResource) -> list[str]:
 
 def add_manifests(writer: ScaffoldWriter, project: Project) -> None:
     """Write config/manifests, the source of the bundle, and config/scorecard."""
-    writer.add(*parts("olm", _olm_words(project)))
-
-
-def _olm_words(project: Project) -> dict[str, str | bool]:
-    namespaced = project.namespaced
-    return {
-        "project": project.name,
-        "domain": project.domain,
+    words = {
+        **_project_words(project),
         "title": " ".join(part[:1].upper() + part[1:] for part in project.name.split("-")),
-        "watches": "its own namespace" if namespaced else "all namespaces",
-        "own": namespaced,
-        "all": not namespaced,
+        "watches": "its own namespace" if project.namespaced else "all namespaces",
+        "own": project.namespaced,
+        "all": not project.namespaced,
     }
+    writer.add(*parts("olm", words))

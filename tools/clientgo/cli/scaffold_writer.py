@@ -52,11 +52,7 @@ class Part:
 
 
 def parts(name: str, values: Mapping[str, str | bool]) -> Iterator[Part]:
-    """Yield the parts of a template with its words replaced.
-
-    Raises:
-        KeyError: a word has no value.
-    """
+    """Yield the parts of a template with its words replaced; KeyError if a word has no value."""
     source = files("clientgo.cli.templates").joinpath(f"{name}.tmpl").read_text(encoding="utf-8")
     heads = list(_HEAD.finditer(source))
     ends = [*(head.start() for head in heads[1:]), len(source)]
@@ -122,11 +118,7 @@ class ScaffoldWriter:
         return path_below(self._root, path)
 
     def text_of(self, path: str) -> str:
-        """Return the text of a file; empty if it is missing.
-
-        Raises:
-            CommandError: it is not text.
-        """
+        """Return the text of a file, empty if it is missing; CommandError if it is not text."""
         try:
             return self.place(path).read_text(encoding="utf-8")
         except FileNotFoundError:

@@ -12,12 +12,11 @@ from tempfile import TemporaryDirectory
 
 from clientgo.cli.controllers import Controlling, add_controller
 from clientgo.cli.creating import say, tell
-from clientgo.cli.external import ExternalKind
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
-from clientgo.cli.scaffold import add_api, add_manifests, begin
+from clientgo.cli.scaffold import add_api, add_definition, add_manifests, begin
 from clientgo.cli.scaffold_writer import ScaffoldWriter, reordered
-from clientgo.cli.webhooks import SERVER, Asked, add_webhooks
+from clientgo.cli.webhooks import PREFIXES, SERVER, Asked, add_webhooks
 from clientgo.cli.wheels import add_wheels
 from clientgo.version import VERSION
 
@@ -101,7 +100,7 @@ def _add_kind(
     project.resources.append(resource)
     if resource.external:
         file = f"config/crd/external/{resource.whole_group}_{resource.plural}.yaml"
-        ExternalKind(resource, _text(root, written, file).rstrip()).add(writer, project)
+        add_definition(writer, project, resource, _text(root, written, file).rstrip())
     if resource.api:
         add_api(writer, project, resource)
     for name in [*([""] if resource.controller else []), *resource.named]:
@@ -110,7 +109,7 @@ def _add_kind(
 
 def _asked(project: Project, recorded: ProjectResource) -> Asked:
     has = recorded.webhooks
-    sorts = tuple(sort for sort in ("defaulting", "validation") if has.get(sort))
+    sorts = tuple(sort for sort in PREFIXES if has.get(sort))
     paths = {sort: has[f"{sort}Path"] for sort in sorts if has.get(f"{sort}Path")}
     spokes = (project.find(recorded.group, version, recorded.kind) for version in has.get("spoke", ()))
     return Asked(sorts, paths, tuple(spoke for spoke in spokes if spoke), force=False)

@@ -21,7 +21,8 @@ CONVERSION_PATH = "/convert"
 _CLASSES = {"defaulting": "Defaulter", "validation": "Validator", "conversion": "Conversion"}
 _FLAGS = {"defaulting": "--defaulting", "validation": "--programmatic-validation"}
 _CONFIGURATIONS = {"defaulting": "MutatingWebhookConfiguration", "validation": "ValidatingWebhookConfiguration"}
-_PREFIXES = {"defaulting": "mutate", "validation": "validate"}
+PREFIXES = {"defaulting": "mutate", "validation": "validate"}
+"""Sorts of admission webhooks, and the beginnings of their paths."""
 
 _IGNORE = """\
     # While the webhook is down, "Fail" would reject all writes of the kind, also those that the manager's start needs.
@@ -49,22 +50,20 @@ class Asked:
 
 
 def asked(project: Project, resource: ProjectResource, options: argparse.Namespace) -> Asked:
-    """Return the webhooks that the options request.
-
-    Raises:
-        CommandError: none is requested, or the options are invalid.
-    """
+    """Return the webhooks that the options request; CommandError if there are none, or the options are invalid."""
     chosen = {"defaulting": options.defaulting, "validation": options.programmatic_validation}
     paths = {"defaulting": options.defaulting_path, "validation": options.validation_path}
     for sort, path in paths.items():
-        _check_path(sort, path, requested=chosen[sort])
+        if path and not chosen[sort]:
+            raise CommandError(f"--{sort}-path requires {_FLAGS[sort]}")
+        if path:
+            names.webhook_path(path)
     _check_unused(project, resource, {sort: paths[sort] or _path_of(resource, sort) for sort in chosen if chosen[sort]})
     if options.spoke and not options.conversion:
         raise CommandError("--spoke requires --conversion")
     if not any(chosen.values()) and not options.conversion:
-        raise CommandError(
-            "nothing to create: give --defaulting, --programmatic-validation, --conversion, or several of them"
-        )
+        fix = "give --defaulting, --programmatic-validation, --conversion, or several of them"
+        raise CommandError(f"nothing to create: {fix}")
     if options.conversion and resource.foreign:
         raise CommandError(f"{resource.kind} is not defined in this project: its owner converts it")
     spokes = _spokes(project, resource, options.spoke, force=options.force) if options.conversion else []
@@ -92,7 +91,7 @@ def add_webhooks(
     for archive in archives:
         writer.add(*parts(archive, words))
     for sort in requested.sorts:
-        hook_name = f"{_PREFIXES[sort][0]}{words['lower']}-{resource.version}.{words['hook_domain']}"
+        hook_name = f"{PREFIXES[sort][0]}{words['lower']}-{resource.version}.{words['hook_domain']}"
         writer.add(*parts(f"{source}hook", {"configuration": _CONFIGURATIONS[sort], "hook_name": hook_name}))
     confine_webhooks(writer, project)
     for spoke in requested.spokes:
@@ -127,14 +126,13 @@ def _remember(resource: ProjectResource, requested: Asked) -> None:
 
 
 def _words(project: Project, resource: ProjectResource) -> dict[str, str]:
-    words = words_of(project, resource)
-    words |= {"hook_domain": resource.whole_group, "policy": ""}
-    if resource.foreign:
-        # The name of the webhook has the project's domain.
-        words["hook_domain"] = f"{project.name}.{project.domain}"
-    if resource.core:
-        words["policy"] = _IGNORE
-    return words | {f"{sort}_path": _path_of(resource, sort) for sort in _PREFIXES}
+    return {
+        **words_of(project, resource),
+        # The name of a webhook for a kind of others has the project's domain.
+        "hook_domain": f"{project.name}.{project.domain}" if resource.foreign else resource.whole_group,
+        "policy": _IGNORE if resource.core else "",
+        **{f"{sort}_path": _path_of(resource, sort) for sort in PREFIXES},
+    }
 
 
 def _imported(resource: ProjectResource, server: str) -> dict[str, str]:
@@ -155,16 +153,9 @@ def _imported(resource: ProjectResource, server: str) -> dict[str, str]:
     return words
 
 
-def _check_path(sort: str, path: str, *, requested: bool) -> None:
-    if path and not requested:
-        raise CommandError(f"--{sort}-path requires {_FLAGS[sort]}")
-    if path:
-        names.webhook_path(path)
-
-
 def _path_of(resource: ProjectResource, sort: str) -> str:
     group = "" if resource.core and resource.group == "core" else resource.whole_group.replace(".", "-")
-    usual = f"/{_PREFIXES[sort]}-{group}-{resource.version}-{resource.kind.lower()}"
+    usual = f"/{PREFIXES[sort]}-{group}-{resource.version}-{resource.kind.lower()}"
     return str(resource.webhooks.get(f"{sort}Path") or usual)
 
 
@@ -173,7 +164,7 @@ def _check_unused(project: Project, resource: ProjectResource, paths: Mapping[st
     used = {
         _path_of(existing, sort): f"{existing.kind} of {existing.version}"
         for existing in project.resources
-        for sort in _PREFIXES
+        for sort in PREFIXES
         if existing.webhooks.get(sort) and not (existing is resource and sort in paths)
     }
     used[CONVERSION_PATH] = "conversions"
@@ -193,9 +184,8 @@ def _spokes(project: Project, hub: ProjectResource, versions: Sequence[str], *, 
         if other.webhooks.get("conversion"):
             raise CommandError(f"{hub.kind} already has the hub {other.version}: a kind has only one")
     if not candidates:
-        raise CommandError(
-            f"nothing to convert: {hub.version} is the only version of {hub.kind}; add another with clientgo create api"
-        )
+        problem = f"nothing to convert: {hub.version} is the only version of {hub.kind}"
+        raise CommandError(f"{problem}; add another with clientgo create api")
     existing = _known_spokes(hub)
     requested = list(versions) or [item.version for item in candidates if item.version not in existing] or existing
     return [_version(candidates, hub, item) for item in dict.fromkeys([*existing, *requested] if force else requested)]
@@ -204,12 +194,10 @@ def _spokes(project: Project, hub: ProjectResource, versions: Sequence[str], *, 
 def _version(candidates: Iterable[ProjectResource], hub: ProjectResource, version: str) -> ProjectResource:
     if version == hub.version:
         raise CommandError(f"{version} is the hub and cannot be a spoke: give other versions to --spoke")
-    match = next((candidate for candidate in candidates if candidate.version == version), None)
-    if match is None:
-        raise CommandError(
-            f"version {version} of {hub.kind} not found in this project: add it with clientgo create api"
-        )
-    return match
+    for candidate in candidates:
+        if candidate.version == version:
+            return candidate
+    raise CommandError(f"version {version} of {hub.kind} not found in this project: add it with clientgo create api")
 
 
 def _known_spokes(hub: ProjectResource) -> list[str]:

@@ -42,9 +42,8 @@ def add_wheels(root: Path, source: Path) -> list[str]:
             for wheel in (source, *chain.from_iterable(further)):
                 shutil.copy(wheel, folder)
         else:
-            raise CommandError(
-                f"invalid --clientgo-from {source}: expected a checkout of clientgo or its wheel ({_LIBRARY})"
-            )
+            expected = f"expected a checkout of clientgo or its wheel ({_LIBRARY})"
+            raise CommandError(f"invalid --clientgo-from {source}: {expected}")
         to = path_below(root, FOLDER)
         to.mkdir(exist_ok=True)
         for pattern in (_LIBRARY, *_FURTHER.values()):
@@ -88,15 +87,8 @@ def _next_minor(version: str) -> str:
 
 def _build(source: Path, folder: str) -> None:
     options = ["--quiet", "--no-deps", "--disable-pip-version-check", "--wheel-dir", folder]
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        *options,
-        str(source.resolve()),
-        *(str(source.resolve() / folder) for folder in ("apiserver", "tools", "olm")),
-    ]
+    sources = [str(source.resolve() / name) for name in ("", "apiserver", "tools", "olm")]
+    command = [sys.executable, "-m", "pip", "wheel", *options, *sources]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # nosec B603  # the user's checkout
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no output"])[-1]

@@ -30,11 +30,7 @@ _MOST = 2**63
 
 
 def read_config(path: Path) -> list[list[str]]:
-    """Return the arguments of each output.
-
-    Raises:
-        CodegenError: the file is invalid.
-    """
+    """Return the arguments of each output; CodegenError if the file is invalid."""
     try:
         document = read_document(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:

@@ -135,11 +135,7 @@ DIFFERENT, WRONG = 1, 2
 
 
 def header_of(options: CodegenOptions) -> Header:
-    """Return the header for the options.
-
-    Raises:
-        CodegenError: the file cannot be read, or has lines that are not comments.
-    """
+    """Return the header for the options; CodegenError if it cannot be read, or has lines that are not comments."""
     try:
         boilerplate = options.header.read_text(encoding="utf-8") if options.header is not None else ""
     except (OSError, UnicodeDecodeError) as error:

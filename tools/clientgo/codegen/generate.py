@@ -105,8 +105,8 @@ def _modules(
         yield Text(layout.module("types"), body, sources, is_package=True)
         yield from (group.text() for group in groups)
     theirs = [kind for group in groups for kind in group.kinds]
-    yield from render([*(each.kind for each in own_kinds), *theirs], layout)
-    yield from apply_texts({each.kind: each.cls for each in own_kinds}, groups, layout)
+    yield from render([*own_kinds, *theirs], layout)
+    yield from apply_texts(own_kinds, groups, layout)
     if "openapi" in options.selected:
         schemas = published_schemas(foreign, theirs, problems)
         yield from openapi_texts(own_kinds, schemas, layout, problems, allow_floats=options.allow_floats)

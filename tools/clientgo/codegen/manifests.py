@@ -8,8 +8,9 @@ from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.files import Manifests
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.inputs.declarations import Declared, label_selector
-from clientgo.codegen.model import group_versions, non_empty
+from clientgo.codegen.model import Kind, group_versions, non_empty
 from clientgo.codegen.rbac import limited, roles, user_roles
+from clientgo.codegen.render.openapi import own_name
 from clientgo.meta.declarations import RbacRule, WebhookDeclaration
 
 Manifest = dict[str, Any]
@@ -27,10 +28,9 @@ def role_files(declared: Iterable[Declared], kinds: Sequence[OwnKind], role_name
         if namespace:
             selected = limited(selected, namespace, {each.api.gvr.group_resource: each.api for each in kinds})
         files["role.yaml"] = roles(selected, role_name), [source for _, source in rules]
-    stored = [own_kind.kind for own_kind in kinds if own_kind.api.storage and own_kind.kind.has_client]
     # By all versions, so that another stored version changes no name.
     first_groups = {each.api.kind.lower(): each.api.group for each in reversed(kinds)}
-    for kind in stored:
+    for kind in (each for each in kinds if each.api.storage and each.has_client):
         whole_name = first_groups[kind.api.kind.lower()] != kind.api.group
         for name, role in user_roles(kind, whole_name=whole_name).items():
             files[name] = [role], [kind.source]
@@ -47,17 +47,13 @@ def webhook_files(declared: Iterable[Declared]) -> Manifests:
 def openapi_files(kinds: Iterable[OwnKind], maker: SchemaMaker) -> Manifests:
     """Return an OpenAPI v3 document for each group version, with the schemas of its kinds."""
     files = {}
-    classes = {own_kind.kind: own_kind.cls for own_kind in kinds}
+    classes: dict[Kind, type[Any]] = {kind: kind.cls for kind in kinds}
     for group in group_versions(classes):
-        reverse = ".".join(reversed(group.group.split(".")))
         schemas = {}
         for kind in sorted(group.kinds, key=lambda kind: kind.api.kind):
             mark = {"group": group.group, "kind": kind.api.kind, "version": group.version}
-            schema = top_schema(maker.of_class(classes[kind]))
-            schemas[f"{reverse}.{group.version}.{kind.api.kind}"] = {
-                **schema,
-                "x-kubernetes-group-version-kind": [mark],
-            }
+            schema = {**top_schema(maker.of_class(classes[kind])), "x-kubernetes-group-version-kind": [mark]}
+            schemas[own_name(group.group, group.version, kind.api.kind)] = schema
         document = {
             "openapi": "3.0.0",
             "info": {"title": group.api_version, "version": group.version},

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.codegen.names import class_case, identifier, snake
+from clientgo.codegen.names import class_case, identifier
+from clientgo.meta.classes.hints import snake
 from clientgo.meta.scheme import ApiType, plural_of
 
 # Attributes of clients, listers and factories.

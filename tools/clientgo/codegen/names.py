@@ -1,4 +1,4 @@
-"""Validation of API names, and conversion of names between Python and JSON."""
+"""Validation of API names, and their conversion to names of Python."""
 
 import keyword
 import re
@@ -35,11 +35,6 @@ def misnamed(api: ApiType, *, built_in: bool = False, any_case: bool = False) ->
     for what, value in labels:
         if not LABEL.fullmatch(value):
             yield f"invalid {what} {value!r}: expected lower case letters, digits and dashes"
-
-
-def snake(name: str) -> str:
-    """Convert to snake case: `HorizontalPodAutoscaler` to `horizontal_pod_autoscaler`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def identifier(text: str) -> str:

@@ -4,19 +4,15 @@ Rules are split by resource and merged in four steps: verbs of equal rules, then
 that are otherwise equal.
 """
 
-import importlib
-import pkgutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from clientgo.codegen.model import Kind
-from clientgo.kubernetes import clients
 from clientgo.meta.declarations import RbacRule
+from clientgo.meta.objects import GroupVersionResource
 from clientgo.meta.scheme import ApiType, api_of
-from clientgo.typed.create import CreateClient
 
 Manifest = dict[str, Any]
 
@@ -24,41 +20,36 @@ _EDITOR = ("create", "delete", "get", "list", "patch", "update", "watch")
 _VIEWER = ("get", "list", "watch")
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    groups: tuple[str, ...]
-    resources: tuple[str, ...]
-    names: tuple[str, ...]
-    urls: tuple[str, ...]
-    verbs: tuple[str, ...]
-
-
 def roles(rules: Iterable[RbacRule], role_name: str) -> list[Manifest]:
     """Return the ClusterRole of that name, and a Role for each namespace of restricted permissions."""
-    by_role: dict[tuple[str, str], list[_Rule]] = {}
+    by_role: dict[tuple[str, str], list[RbacRule]] = {}
     for rule in rules:
         by_role.setdefault((rule.namespace, rule.role_name or role_name), []).extend(_parted(rule))
     return [_role(name, namespace, merged(role_rules)) for (namespace, name), role_rules in sorted(by_role.items())]
 
 
-def _parted(rule: RbacRule) -> list[_Rule]:
-    groups = _sorted("" if group == "core" else group for group in rule.groups)
-    without_resources = _Rule(groups, (), _sorted(rule.resource_names), _sorted(rule.urls), _sorted(rule.verbs))
-    return [replace(without_resources, resources=(resource,)) for resource in rule.resources] or [without_resources]
+def _parted(rule: RbacRule) -> list[RbacRule]:
+    plain = RbacRule(
+        groups=_sorted("" if group == "core" else group for group in rule.groups),
+        resource_names=_sorted(rule.resource_names),
+        urls=_sorted(rule.urls),
+        verbs=_sorted(rule.verbs),
+    )
+    return [replace(plain, resources=(resource,)) for resource in rule.resources] or [plain]
 
 
-def merged(rules: Sequence[_Rule]) -> list[_Rule]:
+def merged(rules: Sequence[RbacRule]) -> list[RbacRule]:
     """Merge rules into the fewest equivalent ones, sorted."""
     for field in ("verbs", "resources", "groups", "urls"):
-        values: dict[_Rule, tuple[str, ...]] = {}
+        values: dict[RbacRule, tuple[str, ...]] = {}
         for rule in rules:
             other_fields = replace(rule, **{field: ()})
             values[other_fields] = (*values.get(other_fields, ()), *getattr(rule, field))
         rules = [_all_verbs(replace(rule, **{field: _sorted(field_values)})) for rule, field_values in values.items()]
-    return sorted(rules, key=lambda r: (r.groups, r.resources, r.names, r.urls))
+    return sorted(rules, key=lambda r: (r.groups, r.resources, r.resource_names, r.urls))
 
 
-def _all_verbs(rule: _Rule) -> _Rule:
+def _all_verbs(rule: RbacRule) -> RbacRule:
     return replace(rule, verbs=("*",)) if "*" in rule.verbs else rule
 
 
@@ -66,7 +57,7 @@ def _sorted(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(values)))
 
 
-def _role(name: str, namespace: str, rules: Iterable[_Rule]) -> Manifest:
+def _role(name: str, namespace: str, rules: Iterable[RbacRule]) -> Manifest:
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -76,11 +67,11 @@ def _role(name: str, namespace: str, rules: Iterable[_Rule]) -> Manifest:
     }
 
 
-def _rule(rule: _Rule) -> Manifest:
+def _rule(rule: RbacRule) -> Manifest:
     manifest = {
         "apiGroups": rule.groups,
         "nonResourceURLs": rule.urls,
-        "resourceNames": rule.names,
+        "resourceNames": rule.resource_names,
         "resources": rule.resources,
         "verbs": rule.verbs,
     }
@@ -101,9 +92,9 @@ def user_roles(kind: Kind, *, whole_name: bool = False) -> Mapping[str, Manifest
 
 def _user_role(kind: Kind, name: str, verbs: tuple[str, ...]) -> Manifest:
     api = kind.api
-    rules = [_Rule((api.group,), (api.plural,), (), (), verbs)]
+    rules = [RbacRule(groups=(api.group,), resources=(api.plural,), verbs=verbs)]
     if api.status:
-        rules.append(_Rule((api.group,), (f"{api.plural}/status",), (), (), ("get",)))
+        rules.append(RbacRule(groups=(api.group,), resources=(f"{api.plural}/status",), verbs=("get",)))
     return _role(name, "", rules)
 
 
@@ -119,22 +110,15 @@ def limited(rules: Iterable[RbacRule], namespace: str, own_kinds: Mapping[str, A
             continue
         for group in rule.groups:
             for resource in rule.resources:
-                api = kinds.get(_group_resource(group, resource))
+                plural = resource.partition("/")[0]
+                api = kinds.get(GroupVersionResource("" if group == "core" else group, "", plural).group_resource)
                 role_namespace = namespace if api is None or api.namespaced else ""
-                yield msgspec.structs.replace(rule, groups=(group,), resources=(resource,), namespace=role_namespace)
-
-
-def _group_resource(group: str, resource: str) -> str:
-    plural = resource.partition("/")[0]
-    return plural if group in ("", "core") else f"{plural}.{group}"
+                yield replace(rule, groups=(group,), resources=(resource,), namespace=role_namespace)
 
 
 def built_in_kinds() -> dict[str, ApiType]:
     """Return the built-in kinds that the library has clients of, by group resource."""
-    kinds = {}
-    for module in pkgutil.iter_modules(clients.__path__):
-        for value in vars(importlib.import_module(f"{clients.__name__}.{module.name}")).values():
-            if isinstance(value, type) and issubclass(value, CreateClient) and "kind" in vars(value):
-                api = api_of(value.kind)
-                kinds[api.gvr.group_resource] = api
-    return kinds
+    # Imported here, 400 ms: only declared permissions and webhooks need all groups.
+    from clientgo.kubernetes.scheme import KINDS  # noqa: PLC0415
+
+    return {api.gvr.group_resource: api for api in map(api_of, KINDS) if api.verbs}

@@ -53,8 +53,7 @@ class ControlPlaneProcesses:
                 raise ConfigError(f"no program {path.name} in {assets}, the folder that {ASSETS} names")
         plugin = ["--enable-admission-plugins=OwnerReferencesPermissionEnforcement"]
         self._flags = [*(plugin if options.owner_references_permissions else ()), *options.flags]
-        self._audit_log = None if options.audit_log is None else Path(options.audit_log)
-        self._audit_reads = options.audit_reads
+        self._options = options
         self._start_seconds = _duration(environ, START_TIMEOUT)
         self._stop_seconds = _duration(environ, STOP_TIMEOUT)
         self._attach = environ.get(ATTACH_OUTPUT, "").lower() == "true"
@@ -62,7 +61,7 @@ class ControlPlaneProcesses:
         self._commands: dict[str, list[str]] = {}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._authority: CertificateAuthority | None = None
+        self._authority = CertificateAuthority.create("clientgo-envtest-ca")
         self._admin: Config | None = None
 
     def __repr__(self) -> str:
@@ -75,14 +74,12 @@ class ControlPlaneProcesses:
             ConfigError: a program ended, or was not ready in time.
         """
         self._folder = tempfile.TemporaryDirectory(prefix="clientgo-envtest-")
-        self._authority = CertificateAuthority.create("clientgo-envtest-ca")
         try:
             store = f"http://127.0.0.1:{free_port()}"
             self._commands["etcd"] = _etcd(Path(self._folder.name), store)
             self._run("etcd", lambda: _is_healthy(Config(store), "/health"))
             port = free_port()
-            admin = self._user(f"https://127.0.0.1:{port}", "kubernetes-admin", "system:masters")
-            self._admin = admin
+            self._admin = admin = self._user(f"https://127.0.0.1:{port}", "kubernetes-admin", "system:masters")
             self._commands["kube-apiserver"] = self._apiserver(Path(self._folder.name), store, port)
             self._run("kube-apiserver", self._ready)
         except BaseException:
@@ -113,7 +110,6 @@ class ControlPlaneProcesses:
             folder.cleanup()
 
     def _user(self, host: str, name: str, *groups: str) -> Config:
-        assert self._authority is not None, "made before"
         certificate, key = self._authority.client(name, groups)
         return Config(
             host,
@@ -127,7 +123,6 @@ class ControlPlaneProcesses:
         return _is_healthy(self._admin, "/readyz")
 
     def _apiserver(self, folder: Path, store: str, port: int) -> list[str]:
-        assert self._authority is not None, "made before"
         names = ["localhost", "127.0.0.1", "kubernetes", "kubernetes.default", "kubernetes.default.svc"]
         certificate, key = self._authority.server(names)
         authority = self._authority.certificate
@@ -155,17 +150,17 @@ class ControlPlaneProcesses:
         ]
 
     def _audit(self, folder: Path) -> list[str]:
-        if self._audit_log is None:
+        if self._options.audit_log is None:
             return []
         reads = {"level": "None", "verbs": ["get", "list", "watch"]}
         policy = {
             "apiVersion": "audit.k8s.io/v1",
             "kind": "Policy",
             "omitStages": ["RequestReceived", "ResponseStarted"],
-            "rules": [*(() if self._audit_reads else (reads,)), {"level": "Metadata"}],
+            "rules": [*(() if self._options.audit_reads else (reads,)), {"level": "Metadata"}],
         }
         (folder / "audit.json").write_text(json.dumps(policy), encoding="utf-8")
-        return [f"--audit-log-path={self._audit_log}", f"--audit-policy-file={folder / 'audit.json'}"]
+        return [f"--audit-log-path={self._options.audit_log}", f"--audit-policy-file={folder / 'audit.json'}"]
 
     def _run(self, name: str, ready: Callable[[], bool]) -> None:
         command = [str(self._programs[name]), *self._commands[name]]

@@ -9,7 +9,6 @@ import socket
 import tempfile
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,9 @@ from clientgo.internal.files import PRIVATE, write_files
 from clientgo.meta.manifests import name_of
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.request import Requester
+from clientgo.serving.certificates import CERTIFICATE, KEY
 
 _AUTHORITY = "clientgo-envtest-webhook-ca"
-_FILES = ("tls.crt", "tls.key")
 _GROUP = "admissionregistration.k8s.io"
 _RESOURCES = {
     "MutatingWebhookConfiguration": GroupVersionResource(_GROUP, "v1", "mutatingwebhookconfigurations"),
@@ -43,23 +42,18 @@ class WebhookInstall:
         ConfigError: a path does not exist or is not YAML.
     """
 
-    def __init__(
-        self, paths: Iterable[Path], *, host: str = "127.0.0.1", port: int = 0, cert_dir: Path | None = None
-    ) -> None:
-        """Read the configurations; port 0 chooses a free port, and no `cert_dir` a temporary directory."""
+    def __init__(self, paths: Iterable[Path], *, host: str = "127.0.0.1", port: int = 0) -> None:
+        """Read the configurations; port 0 chooses a free port."""
         # Imported here: it costs a tenth of a second that only environments with webhooks need.
         from clientgo.pki import CertificateAuthority  # noqa: PLC0415
 
         self._before: list[Object] = []
         self._configurations = [doc for doc in read_documents(paths) if doc.get("kind") in _RESOURCES]
         self._authority = CertificateAuthority.create(_AUTHORITY)
-        self._resources = ExitStack()
-        if cert_dir is None:
-            cert_dir = Path(self._resources.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-webhook-")))
-        cert_dir.mkdir(parents=True, exist_ok=True)
+        self._folder = tempfile.TemporaryDirectory(prefix="clientgo-webhook-")
         self.host = host
         self.port = port or free_port(host)
-        self.cert_dir = cert_dir
+        self.cert_dir = Path(self._folder.name)
         self.renew()
 
     def __repr__(self) -> str:
@@ -78,8 +72,7 @@ class WebhookInstall:
     def renew(self) -> None:
         """Write a new certificate and key to `cert_dir`, one after the other, unlike a mounted Secret."""
         certificate, key = self._authority.server(dict.fromkeys((self.host, "localhost", "127.0.0.1")))
-        files = zip(_FILES, (certificate, key), strict=True)
-        write_files({self.cert_dir / name: content for name, content in files}, mode=PRIVATE)
+        write_files({self.cert_dir / CERTIFICATE: certificate, self.cert_dir / KEY: key}, mode=PRIVATE)
 
     def install(self, requester: Requester) -> None:
         """Create the configurations, or update existing ones.
@@ -124,9 +117,7 @@ class WebhookInstall:
 
     def close(self) -> None:
         """Remove the certificate."""
-        for name in _FILES:
-            (self.cert_dir / name).unlink(missing_ok=True)
-        self._resources.close()
+        self._folder.cleanup()
 
     def local_crd(self, crd: Object) -> Object:
         """Return a CustomResourceDefinition whose conversion webhook, if any, is called on this machine."""

@@ -56,7 +56,7 @@ def _lines(kind: ExplainedKind, names: Sequence[str], *, recursive: bool) -> Ite
         if values:
             yield from (f"{title}:", *(f"{_INDENT}{value}" for value in values), "")
     yield "DESCRIPTION:"
-    yield from (line for text in field.descriptions() or ["<empty>"] for line in _wrapped(text, _INDENT))
+    yield from (line for text in field.descriptions() or ["<empty>"] for line in _wrapped(text))
     fields = _fields(field, position)
     if fields:
         yield from ("", "FIELDS:")
@@ -105,7 +105,7 @@ def _table(fields: dict[str, Field]) -> Iterator[str]:
         yield f"  {name}\t{_summary(field)}"
         yield from _values(field, "  ")
         # The first: that of the type follows in the explanation of the field itself.
-        yield from _wrapped((field.descriptions() or ["<no description>"])[0], _INDENT)
+        yield from _wrapped((field.descriptions() or ["<no description>"])[0])
         yield ""
 
 
@@ -125,8 +125,8 @@ def _values(field: Field, indent: str) -> Iterator[str]:
         yield f"{indent}default: {default}"
 
 
-def _wrapped(text: str, indent: str) -> Iterator[str]:
+def _wrapped(text: str) -> Iterator[str]:
     for line in text.splitlines():
         # URLs stay whole.
-        lines = textwrap.wrap(line, _WIDTH - len(indent), break_long_words=False, break_on_hyphens=False)
-        yield from (f"{indent}{part}" for part in lines or [""])
+        lines = textwrap.wrap(line, _WIDTH - len(_INDENT), break_long_words=False, break_on_hyphens=False)
+        yield from (f"{_INDENT}{part}" for part in lines or [""])

@@ -1,15 +1,14 @@
 """Fields of a kind, from its schema and, for better type names and complete descriptions, from its class."""
 
 import dataclasses
-from typing import Any, TypeGuard, get_args
-
-import msgspec
+from typing import Any, get_args
 
 from clientgo.codegen.crd.builtinfacts import borrowed_name
 from clientgo.codegen.crd.manifest import top_schema
 from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.fields import members
 from clientgo.codegen.problems import Problems
+from clientgo.meta.classes.check import has_fields
 from clientgo.meta.classes.hints import bare_type
 from clientgo.meta.objects import ObjectMeta
 from clientgo.meta.schema.descriptions import Descriptions, descriptions_of
@@ -75,19 +74,14 @@ def schema_of(cls: type[Any]) -> Schema:
     return SchemaMaker(Problems(), allow_floats=True).of_class(cls)
 
 
-def is_object_class(cls: Any) -> TypeGuard[type[Any]]:
-    """Report whether this is a dataclass or Struct."""
-    return isinstance(cls, type) and (dataclasses.is_dataclass(cls) or issubclass(cls, msgspec.Struct))
-
-
 def _descriptions(cls: type[Any] | None) -> Descriptions:
     return descriptions_of(borrowed_name(cls)) if cls is not None else Descriptions()
 
 
 def _class_in(hint: Any) -> type[Any] | None:
     """Return the class of a field's value, or of the items of a list or map; None for scalars."""
-    bare = bare_type(hint)
-    if is_object_class(bare):
+    bare: type[Any] = bare_type(hint)
+    if has_fields(bare):
         return bare
     return next((cls for arg in get_args(bare) if (cls := _class_in(arg)) is not None), None)
 

@@ -10,8 +10,9 @@ from clientgo.codegen.inputs.apitypes import imported
 from clientgo.codegen.inputs.crds import read_definitions
 from clientgo.codegen.problems import Problems
 from clientgo.errors import ClientGoError
-from clientgo.explain.fields import Field, is_object_class, schema_of
+from clientgo.explain.fields import Field, schema_of
 from clientgo.kubernetes.scheme import KINDS
+from clientgo.meta.classes.check import has_fields
 from clientgo.meta.scheme import ApiType, api_of, version_priority
 
 _SHORT_NAMES: Mapping[str, str] = {
@@ -53,7 +54,7 @@ def kind_of_class(cls: type[Any]) -> ExplainedKind:
     Raises:
         ExplainError: it is neither a dataclass nor a Struct.
     """
-    if not is_object_class(cls):
+    if not has_fields(cls):
         raise ExplainError(f"cannot explain {cls!r}: expected the name of a kind, a dataclass or a Struct")
     is_kind = "__api_type__" in vars(cls)
     return ExplainedKind(api_of(cls) if is_kind else ApiType(group="", version="", kind=cls.__name__), cls)
@@ -98,9 +99,9 @@ def _class_of(module: str, name: str) -> ExplainedKind:
     namespace = imported(module, problems)
     if namespace is None:
         raise ExplainError(next(iter(problems)))
-    cls = getattr(namespace, name, None)
-    if not is_object_class(cls):
-        names = [other for other, value in vars(namespace).items() if is_object_class(value)]
+    cls: Any = getattr(namespace, name, None)
+    if not has_fields(cls):
+        names = [other for other, value in vars(namespace).items() if has_fields(value)]
         choices = " or ".join(get_close_matches(name, names) or names) or "the name of a dataclass or Struct"
         raise ExplainError(f'class "{name}" not found in {module}: expected {choices}')
     return kind_of_class(cls)

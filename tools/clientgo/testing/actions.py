@@ -111,22 +111,14 @@ class Action:
         "*" matches any. `pods` includes its subresources, `pods/status` is only that subresource; the verb `patch`
         includes server-side apply.
         """
-        return _verb_covers(verb, self.verb) and _resource_covers(resource, self)
+        plural = self.resource.resource
+        if verb not in ("*", self.verb) and not (verb == "patch" and self.verb in _PATCHES):
+            return False
+        return resource in ("*", plural) or (bool(self.subresource) and resource == f"{plural}/{self.subresource}")
 
     def __str__(self) -> str:
         what = f"{self.resource.resource}/{self.subresource}" if self.subresource else self.resource.resource
         return f"{self.verb} {what} {ObjectName(self.namespace, self.name)}".rstrip()
-
-
-def _verb_covers(pattern: str, verb: str) -> bool:
-    return pattern in ("*", verb) or (pattern == "patch" and verb in _PATCHES)
-
-
-def _resource_covers(pattern: str, action: Action) -> bool:
-    resource = action.resource.resource
-    if pattern in ("*", resource):
-        return True
-    return bool(action.subresource) and pattern == f"{resource}/{action.subresource}"
 
 
 def action_of(request: Request, scheme: Scheme) -> Action:

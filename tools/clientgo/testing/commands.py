@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 
 import msgspec
+from websocket import ABNF
 
 from clientgo import streams
 from clientgo.errors import ConnectionFailed, Status, StatusCause, StatusDetails
 from clientgo.rest.transport import Headers
-
-_BINARY, _CLOSE = 2, 8
-_SHORT, _LONG = 126, 1 << 16
 
 
 class AnsweredCommand:
@@ -25,8 +23,8 @@ class AnsweredCommand:
         }
         self.closed = False
         messages = ((1, result.stdout), (2, result.stderr), (3, _status(result.exit_code)))
-        self._unread = b"".join(_frame(_BINARY, bytes((channel,)) + data) for channel, data in messages)
-        self._unread += _frame(_CLOSE, (1000).to_bytes(2, "big"))
+        frames = [_frame(ABNF.OPCODE_BINARY, bytes((channel,)) + data) for channel, data in messages]
+        self._unread = b"".join([*frames, _frame(ABNF.OPCODE_CLOSE, (1000).to_bytes(2, "big"))])
 
     def __repr__(self) -> str:
         return f"<AnsweredCommand{' closed' if self.closed else ''}>"
@@ -53,14 +51,7 @@ class AnsweredCommand:
 
 
 def _frame(opcode: int, data: bytes) -> bytes:
-    size = len(data)
-    if size < _SHORT:
-        length = bytes((size,))
-    elif size < _LONG:
-        length = bytes((126,)) + size.to_bytes(2, "big")
-    else:
-        length = bytes((127,)) + size.to_bytes(8, "big")
-    return bytes((0x80 | opcode,)) + length + data
+    return ABNF(fin=1, opcode=opcode, mask_value=0, data=data).format()  # a server masks none
 
 
 def _status(code: int) -> bytes:

@@ -10,11 +10,10 @@ Reactors are called in order until one handles the request, then the server answ
 adds before the server too. `FakeClientset` is generated: `FakeClientsetMixin` in front of the real `Clientset`.
 """
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -49,46 +48,8 @@ WatchReaction = Callable[[Action], tuple[bool, EventStream | None]]
 """Handler of a watch request: `(True, stream)` answers it, `(False, None)` passes it on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reactor(Generic[R]):
-    """A reaction with the verb and resource it handles, as in `Action.matches`; "*" is any."""
-
-    verb: str
-    resource: str
-    react: Callable[[Action], tuple[bool, R]]
-
-
-class ReactionChain(Generic[R]):
-    """Reactors in order; thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._reactors: tuple[Reactor[R], ...] = ()
-
-    def __repr__(self) -> str:
-        return f"<ReactionChain {len(self._reactors)} reactors>"
-
-    def prepend(self, reactor: Reactor[R]) -> None:
-        """Insert a reactor before the others."""
-        with self._lock:
-            self._reactors = (reactor, *self._reactors)
-
-    def add(self, reactor: Reactor[R]) -> None:
-        """Append a reactor after the others."""
-        with self._lock:
-            self._reactors = (*self._reactors, reactor)
-
-    def react(self, action: Action) -> tuple[bool, R | None, Action]:
-        """Return whether a reactor handled the action, its result, and the action as the reactors changed it."""
-        for reactor in self._reactors:
-            if not action.matches(reactor.verb, reactor.resource):
-                continue
-            handled, result = reactor.react(action)
-            if handled:
-                return True, result, action
-            if isinstance(result, Action):
-                action = result
-        return False, None, action
+Reactor = tuple[str, str, Callable[[Action], tuple[bool, R]]]
+"""Verb, resource (as in `Action.matches`; "*" is any) and the reaction to their actions."""
 
 
 @dataclass(eq=False, slots=True)
@@ -96,10 +57,23 @@ class FakeCalls:
     """Stored objects, recorded calls and reactors, which a requester shares with the clients over it."""
 
     tracker: FakeServer
-    # Only appended to, copied and cleared, each by one atomic operation.
+    # Of the lists, items are only added; they are copied and cleared. Each is one atomic operation.
     actions: list[Action] = field(default_factory=list)
-    reactors: ReactionChain[object] = field(default_factory=ReactionChain)
-    watch_reactors: ReactionChain[EventStream | None] = field(default_factory=ReactionChain)
+    reactors: list[Reactor[object]] = field(default_factory=list)
+    watch_reactors: list[Reactor[EventStream | None]] = field(default_factory=list)
+
+
+def _react(reactors: Iterable[Reactor[R]], action: Action) -> tuple[bool, R | None, Action]:
+    """Return whether a reactor handled the action, its result, and the action as the reactors changed it."""
+    for verb, resource, react in tuple(reactors):
+        if not action.matches(verb, resource):
+            continue
+        handled, result = react(action)
+        if handled:
+            return True, result, action
+        if isinstance(result, Action):
+            action = result
+    return False, None, action
 
 
 class _Copied(list[Action]):
@@ -139,19 +113,19 @@ class FakeControls:
 
     def prepend_reactor(self, verb: str, resource: str, react: Reaction) -> None:
         """Insert a reactor before the others; "*" is any verb or resource."""
-        self.calls.reactors.prepend(Reactor(verb, resource, react))
+        self.calls.reactors.insert(0, (verb, resource, react))
 
     def add_reactor(self, verb: str, resource: str, react: Reaction) -> None:
         """Append a reactor after the others, before the server."""
-        self.calls.reactors.add(Reactor(verb, resource, react))
+        self.calls.reactors.append((verb, resource, react))
 
     def prepend_watch_reactor(self, resource: str, react: WatchReaction) -> None:
         """Insert a watch reactor before the others."""
-        self.calls.watch_reactors.prepend(Reactor("watch", resource, react))
+        self.calls.watch_reactors.insert(0, ("watch", resource, react))
 
     def add_watch_reactor(self, resource: str, react: WatchReaction) -> None:
         """Append a watch reactor after the others."""
-        self.calls.watch_reactors.add(Reactor("watch", resource, react))
+        self.calls.watch_reactors.append(("watch", resource, react))
 
     def fail(self, verb: str, what: type | str, error: Exception, *, times: int | None = None) -> None:
         """Raise `error` from the next `times` calls of a verb (default: all), before they change anything.
@@ -194,7 +168,7 @@ class FakeRequester(FakeControls):
             ApiError: the server rejects it, or a reactor raises an error.
         """
         recorded = self._record(request)
-        handled, result, action = self.calls.reactors.react(recorded)
+        handled, result, action = _react(self.calls.reactors, recorded)
         if handled:
             return _reply(action, result)
         return self.tracker.do(request if action is recorded else changed_request(request, recorded, action))
@@ -209,7 +183,7 @@ class FakeRequester(FakeControls):
 
     def _watch(self, request: Request) -> EventStream:
         recorded = self._record(request)
-        handled, stream, action = self.calls.watch_reactors.react(recorded)
+        handled, stream, action = _react(self.calls.watch_reactors, recorded)
         if not handled:
             return self.tracker.watch(request if action is recorded else changed_request(request, recorded, action))
         if stream is None:
@@ -225,7 +199,7 @@ class FakeRequester(FakeControls):
         return self._stoppable(self._stream, request)
 
     def _stream(self, request: Request) -> ByteStream:
-        handled, result, action = self.calls.reactors.react(self._record(request))
+        handled, result, action = _react(self.calls.reactors, self._record(request))
         if isinstance(result, bytes):
             return FakeStream(result, end=True)
         if isinstance(result, FakeStream):
@@ -240,7 +214,7 @@ class FakeRequester(FakeControls):
         Raises:
             MethodNotAllowed: no reactor handles it.
         """
-        handled, result, action = self.calls.reactors.react(self._record(request))
+        handled, result, action = _react(self.calls.reactors, self._record(request))
         if isinstance(result, streams.CommandResult):
             return AnsweredCommand(result, headers)
         if handled:

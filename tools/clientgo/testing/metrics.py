@@ -111,9 +111,7 @@ class RecordedMetrics:
                 raise ValueError(f"the metric {name} has the labels {names}, got {tuple(labels)}")
             return self.metrics.setdefault((name, *labels.values()), RecordedMetric())
 
-    def gauge(self, name: str, help_text: str, labels: Mapping[str, str]) -> RecordedMetric:
-        """Return the metric of that name and label values."""
-        return self.counter(name, help_text, labels)
+    gauge = counter
 
     def histogram(
         self, name: str, help_text: str, labels: Mapping[str, str], *, buckets: Sequence[float]

@@ -92,7 +92,6 @@ class FakeServer:
         headers = _headers(request.accept, content_type)
         with self._changed:
             self._serve(request)
-            self._check_subresource(request)
             return self._send(request.method, target, headers, request.body or b"")
 
     def raw(self, method: str, path: str) -> bytes:
@@ -107,7 +106,6 @@ class FakeServer:
         seconds = _seconds(request.query.get("timeoutSeconds", ""))
         with self._changed:
             self._serve(request)
-            self._check_subresource(request)
             self._server.advance()
             served = self._server.watch(target_of(request), _headers(request.accept, ""))
             if isinstance(served, ServedReply):
@@ -124,10 +122,18 @@ class FakeServer:
         return reply.body
 
     def _serve(self, request: Request) -> None:
-        """Serve the kind of a request: that of its class, or else one of any content whose scope is guessed."""
+        """Serve the kind of a request: that of its class, or else one of any content whose scope is guessed.
+
+        Raises:
+            MethodNotAllowed: the subresource is none that a definition may have; only a reactor can answer.
+        """
+        if request.resource not in self._served:
+            self._serve_unknown(request)
+        if request.subresource not in _OF_DEFINITIONS and request.resource in self._defined:
+            raise not_supported(request.resource, request.subresource)
+
+    def _serve_unknown(self, request: Request) -> None:
         gvr = request.resource
-        if gvr in self._served:
-            return
         guessed, any_scope = self._guessed.get(gvr), request.verb in _OF_ANY_SCOPE
         namespaced = any_scope or bool(request.namespace)
         if guessed is not None and (any_scope or guessed.namespaced == namespaced):
@@ -138,15 +144,6 @@ class FakeServer:
         else:
             kind = _kind_in(request.body) or request.kind or gvr.resource.capitalize()
             self._serve_open(gvr, kind, namespaced=namespaced)
-
-    def _check_subresource(self, request: Request) -> None:
-        """Check that the subresource is one that a definition may have.
-
-        Raises:
-            MethodNotAllowed: only a reactor can answer.
-        """
-        if request.subresource not in _OF_DEFINITIONS and request.resource in self._defined:
-            raise not_supported(request.resource, request.subresource)
 
     def _serve_kind_of(self, cls: type[Any], obj: Object) -> None:
         """Serve the kind of an object that is added, given as an instance of its class or as a dict."""

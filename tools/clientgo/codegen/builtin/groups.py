@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, get_type_hints
 
 from clientgo.codegen.model import STATUS_VERBS
-from clientgo.codegen.names import snake
+from clientgo.meta.classes.hints import snake
 from clientgo.meta.scheme import ALL_VERBS, ApiType, ScaleSubresource, plural_of
 
 OFFICIAL_VERSION = "37.0"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from clientgo.codegen.names import snake
+from clientgo.meta.classes.hints import snake
 
 Schema = dict[str, Any]
 SchemaPath = tuple[str, ...]
@@ -78,7 +78,8 @@ def explained(field: str, message: str, schema: Schema) -> str:
     option = _RULE_INDEX.sub("", keyword) if keyword else "".join(_COLLECTION.findall(field))
     text = f"{_named(option)}: {_in_own_terms(message)}".removeprefix(": ")
     if _COST in message or _ADVICE in message:
-        return f"{text}: {_limits_hint(schema, path_of(at[2]) if at else ())}"
+        missing = " and ".join(_missing_limits(schema, path_of(at[2]) if at else ()))
+        return f"{text}: set {missing or _ALL_LIMITS}"
     if option.startswith("default"):
         return f"{text}: give the field a default that its schema admits, or none"
     hint = next((hint for part, hint in _HINTS.items() if part in f"{field}: {message}"), "")
@@ -106,11 +107,6 @@ def _named(keyword: str) -> str:
     for long, short in _OWN_NAMES.items():
         name = name.replace(long, short)
     return name
-
-
-def _limits_hint(schema: Schema, path: SchemaPath) -> str:
-    missing = " and ".join(_missing_limits(schema, path))
-    return f"set {missing or _ALL_LIMITS}"
 
 
 def _missing_limits(schema: Schema, path: SchemaPath) -> Iterator[str]:

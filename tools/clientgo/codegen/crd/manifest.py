@@ -43,7 +43,7 @@ def crds(
         for definition in definitions.values():
             check_definition(definition, problems)
     return {
-        f"{group}_{plural}.yaml": ([definition.manifest], [kind.kind.source for kind in resources[group, plural]])
+        f"{group}_{plural}.yaml": ([definition.manifest], [kind.source for kind in resources[group, plural]])
         for (group, plural), definition in definitions.items()
     }
 

@@ -18,11 +18,7 @@ def kept(json_name: str) -> Rule:
 
 
 def choice_rules(meta: Meta, json_names: Mapping[str, str]) -> Iterator[Rule]:
-    """Yield the rules for the number of set fields; `json_names` are by attribute.
-
-    Raises:
-        KeyError: a field is unknown.
-    """
+    """Yield the rules for the number of set fields; `json_names` are by attribute, KeyError if one is unknown."""
     for words, comparison, names in (
         ("at most one", "<= 1", meta.at_most_one_of),
         ("exactly one", "== 1", meta.exactly_one_of),

@@ -13,17 +13,12 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from clientgo.codegen.crd.builtinfacts import (
-    add_field_facts,
-    add_type_facts,
-    is_generated,
-    short_descriptions,
-)
+from clientgo.codegen.crd.builtinfacts import add_field_facts, add_type_facts, is_generated, short_descriptions
 from clientgo.codegen.crd.constraints import apply_constraints
 from clientgo.codegen.crd.rules import choice_rules, kept
 from clientgo.codegen.inputs.fields import Member, members
 from clientgo.codegen.problems import Problems
-from clientgo.meta.classes.check import is_built_in
+from clientgo.meta.classes.check import has_fields, is_built_in
 from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.constraints import ExternalDocs, Meta, Rule, constraints_of
 from clientgo.meta.jsonvalues import Unencodable
@@ -174,10 +169,10 @@ class SchemaMaker:
         if hint in _SCALARS:
             return dict(_SCALARS[hint])
         if origin is Literal:
-            return self._enum(args, position)
+            return _enum(args)
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
-            return self._enum([member.value for member in hint], position)
-        if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or issubclass(hint, msgspec.Struct)):
+            return _enum([member.value for member in hint])
+        if has_fields(hint):
             return self.of_class(hint, position.inside)
         if origin in (Union, types.UnionType) and set(args) == {int, str}:
             return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
@@ -197,11 +192,6 @@ class SchemaMaker:
         # Any; a union in a built-in type, which cannot be changed; or a type that the check of the class has rejected.
         return {"x-kubernetes-preserve-unknown-fields": True}
 
-    def _enum(self, values: Iterable[Any], position: "_Place") -> Schema:
-        values = list(values)
-        kinds = {type(value) for value in values}
-        return {**_SCALARS[kinds.pop()], "enum": values} if kinds in ({str}, {int}) else {"type": "string"}
-
     def _complain(self, position: "_Place", *messages: str) -> None:
         for message in messages:
             self._problems.at_field(position.cls, position.field, message)
@@ -212,6 +202,12 @@ class _Place:
     cls: type[Any]
     field: str
     inside: tuple[type[Any], ...]
+
+
+def _enum(values: Iterable[Any]) -> Schema:
+    values = list(values)
+    kinds = {type(value) for value in values}
+    return {**_SCALARS[kinds.pop()], "enum": values} if kinds in ({str}, {int}) else {"type": "string"}
 
 
 _NOTHING = Meta()

@@ -20,17 +20,11 @@ from clientgo.meta.classes.check import faults, not_a_dataclass
 from clientgo.meta.scheme import ApiType, api_of
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OwnKind:
-    """A kind and the class it was read from."""
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class OwnKind(Kind):
+    """A kind with the class it was read from."""
 
-    kind: Kind
     cls: type[Any]
-
-    @property
-    def api(self) -> ApiType:
-        """API type of the kind."""
-        return self.kind.api
 
 
 def read_modules(names: Iterable[str], problems: Problems, *, all_versions: bool = True) -> list[OwnKind]:
@@ -50,9 +44,7 @@ def with_storage(kinds: Iterable[OwnKind]) -> list[OwnKind]:
         versions.setdefault((each.api.group, each.api.kind), []).append(each)
     for members in versions.values():
         if not any(member.api.storage for member in members):
-            first = members[0]
-            api = msgspec.structs.replace(first.api, storage=True)
-            members[0] = dataclasses.replace(first, kind=dataclasses.replace(first.kind, api=api))
+            members[0] = dataclasses.replace(members[0], api=msgspec.structs.replace(members[0].api, storage=True))
     return [member for members in versions.values() for member in members]
 
 
@@ -72,8 +64,8 @@ def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
 
 def own_kind(cls: type[Any], source: str = "", methods: tuple[Method, ...] = ()) -> OwnKind:
     """Return the kind of a class."""
-    kind = Kind(api=api_of(cls), class_name=cls.__name__, module=cls.__module__, source=source, methods=methods)
-    return OwnKind(kind, cls)
+    module, name = cls.__module__, cls.__name__
+    return OwnKind(api=api_of(cls), class_name=name, module=module, source=source, methods=methods, cls=cls)
 
 
 def source_of(module: ModuleType) -> str:
@@ -91,19 +83,14 @@ def imported(name: str, problems: Problems) -> ModuleType | None:
             message = f"module {error.name} not found: give a dotted name that can be imported from here"
             problems.at_module(name, 0, message)
         else:
-            problems.at_module(*_raised_at(error, name), f"importing {name} failed: {_reason(error)}{_advice(error)}")
+            reason = f"it exits with code {error.code}" if isinstance(error, SystemExit) else str(error)
+            # The message of dataclasses for `names: list[str] = []`.
+            advice = _IMMUTABLE if "mutable default" in reason else ""
+            problems.at_module(*_raised_at(error, name), f"importing {name} failed: {reason}{advice}")
     return None
 
 
-def _reason(error: BaseException) -> str:
-    return f"it exits with code {error.code}" if isinstance(error, SystemExit) else str(error)
-
-
-def _advice(error: BaseException) -> str:
-    # The message of dataclasses for `names: list[str] = []`.
-    if "mutable default" in str(error):
-        return " here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP, from clientgo.meta)"
-    return ""
+_IMMUTABLE = " here (write tuple[X, ...] = () or Mapping[str, X] = EMPTY_MAP, from clientgo.meta)"
 
 
 def _raised_at(error: BaseException, name: str) -> tuple[str, int]:

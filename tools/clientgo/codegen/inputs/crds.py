@@ -65,24 +65,30 @@ def read_definitions(paths: Iterable[Path], problems: Problems) -> list[ForeignK
     """Read the served versions in these files; errors go to `problems`."""
 
     def read(path: Path) -> Iterator[ForeignKind]:
-        for document in read_yaml(path.read_text(encoding="utf-8")):
-            yield from _kinds(document, told_source(path))
+        for definition in definitions_in(read_yaml(path.read_text(encoding="utf-8"))):
+            yield from _kinds(definition, told_source(path))
 
     missing = "no CustomResourceDefinition of apiextensions.k8s.io/v1 with a served version found"
     missing += ": give the output of `kubectl get crd NAME -o yaml`"
     return read_files(paths, read, problems, what="definition", missing=missing)
 
 
-def _kinds(document: Any, source: str) -> Iterator[ForeignKind]:
-    if not isinstance(document, dict):
-        return
-    items = document.get("items")
-    if document.get("kind") == "List" and isinstance(items, list):
-        for item in items:
-            yield from _kinds(item, source)
-    if (document.get("apiVersion"), document.get("kind")) != ("apiextensions.k8s.io/v1", "CustomResourceDefinition"):
-        return
-    spec = converted(without_nulls(document), _Definition).spec
+def definitions_in(documents: Iterable[Any]) -> Iterator[dict[str, Any]]:
+    """Yield the CustomResourceDefinitions among these documents, and in lists among them."""
+    for document in documents:
+        if not isinstance(document, dict):
+            continue
+        if document.get("kind") == "List" and isinstance(document.get("items"), list):
+            yield from definitions_in(document["items"])
+        elif (document.get("apiVersion"), document.get("kind")) == _DEFINITION:
+            yield document
+
+
+_DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+
+
+def _kinds(definition: dict[str, Any], source: str) -> Iterator[ForeignKind]:
+    spec = converted(without_nulls(definition), _Definition).spec
     for version in spec.versions:
         api, schema = _api(spec, version), version.schema.open_api
         for message in misnamed(api, any_case=True):
@@ -118,7 +124,7 @@ def check_foreign(
     own_kinds: Iterable[OwnKind], foreign: Iterable[ForeignKind], problems: Problems, *, needed: bool
 ) -> None:
     """Report duplicate kinds, and missing input if kinds are `needed`."""
-    seen = {each.api.gvk: each.kind.source for each in own_kinds}
+    seen = {each.api.gvk: each.source for each in own_kinds}
     for kind in foreign:
         other = seen.get(kind.api.gvk)
         seen[kind.api.gvk] = kind.source
@@ -197,11 +203,7 @@ class _Definition(msgspec.Struct, frozen=True):
 
 
 def converted(document: Any, cls: type[T]) -> T:
-    """Convert a document to a class.
-
-    Raises:
-        NoDefinition: a part has a wrong type.
-    """
+    """Convert a document to a class; NoDefinition if a part has a wrong type."""
     try:
         return msgspec.convert(document, cls)
     except msgspec.ValidationError as error:

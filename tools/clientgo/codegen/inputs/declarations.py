@@ -258,11 +258,7 @@ _OPERATORS = {"=": "In", "in": "In", "!=": "NotIn", "notin": "NotIn", "exists": 
 
 
 def label_selector(selector: SelectorLike) -> dict[str, Any]:
-    """Return a selector as in manifests, empty if it selects everything.
-
-    Raises:
-        ValueError: it is invalid, or compares numbers.
-    """
+    """Return a selector as in manifests, empty for everything; ValueError if it is invalid, or compares numbers."""
     labels: dict[str, str] = {}
     expressions: list[dict[str, Any]] = []
     for requirement in selector_of(selector).requirements:

@@ -28,11 +28,7 @@ class Member:
 
 
 def members(cls: type[Any]) -> Iterator[Member]:
-    """Yield the fields in order.
-
-    Raises:
-        NameError, TypeError: the annotations cannot be read.
-    """
+    """Yield the fields in order; NameError or TypeError if the annotations cannot be read."""
     hints = get_type_hints(cls, include_extras=True)
     docs = field_docs(cls)
     if issubclass(cls, msgspec.Struct):

@@ -3,7 +3,6 @@
 The input is records of classes (`StructType`) with the source of their annotations.
 """
 
-import dataclasses
 import enum
 import re
 import types
@@ -11,8 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
-import msgspec
-
+from clientgo.codegen.crd.builtinfacts import is_generated
+from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.inputs.fields import members
 from clientgo.codegen.model import GroupVersion, group_versions
 from clientgo.codegen.model import Kind as KindRecord
@@ -21,6 +20,7 @@ from clientgo.codegen.render.source import WIDTH, Code, assignment, call, docstr
 from clientgo.codegen.render.structs import LIST, Attribute, StructType
 from clientgo.codegen.render.templatefiles import Layout, Text, fill, import_block, joined, used_imports
 from clientgo.codegen.render.thirdparty import ForeignGroup
+from clientgo.meta.classes.check import has_fields
 from clientgo.meta.classes.hints import camel, unwrap
 from clientgo.meta.objects import ManagedFieldsEntry, MicroTime, ObjectMeta, OwnerReference
 
@@ -90,16 +90,14 @@ def _field(attribute: Attribute, configured: Collection[str]) -> str:
     return f"    {attribute.name}: (\n        {hint}\n    ) = {unset}"
 
 
-def apply_texts(
-    classes: Mapping[KindRecord, type[Any]], foreign: Iterable[ForeignGroup], layout: Layout
-) -> Iterator[Text]:
+def apply_texts(own_kinds: Sequence[OwnKind], foreign: Iterable[ForeignGroup], layout: Layout) -> Iterator[Text]:
     """Yield all modules of apply configurations, for own and third-party kinds."""
     records = {kind: group.records for group in foreign for kind in group.kinds}
-    groups = group_versions(kind for kind in (*classes, *records) if "apply" in kind.api.verbs)
+    groups = group_versions(kind for kind in (*own_kinds, *records) if "apply" in kind.api.verbs)
     yield from _package(groups, layout)
     for group in groups:
         reader = ClassReader()
-        kinds = {reader.read(classes[kind]): kind.module for kind in group.kinds if kind in classes}
+        kinds = {reader.read(kind.cls): kind.module for kind in group.kinds if isinstance(kind, OwnKind)}
         read_records = dict(reader.records)
         for kind in group.kinds:
             if kind in records:
@@ -135,7 +133,6 @@ def package_text(doc: str, places: Mapping[KindRecord, str], layout: Layout) -> 
     return fill("applyconfigurations_package", doc=doc, imports=import_block(imports, layout), kinds=kinds)
 
 
-_BUILT_IN = "clientgo.kubernetes.types."
 _RUNTIME = (OwnerReference, ManagedFieldsEntry, MicroTime)
 _PLAIN: dict[Any, str] = {
     **{kind: kind.__name__ for kind in (str, int, float, bool, bytes, ObjectMeta, *_RUNTIME)}, datetime: "Time",
@@ -189,12 +186,12 @@ class ClassReader:
         return self._class(hint) if isinstance(hint, type) else "Any"
 
     def _class(self, hint: type[Any]) -> str:
-        if hint.__module__.startswith(_BUILT_IN):
+        if is_generated(hint):
             module = hint.__module__.replace(".types.", ".applyconfigurations.")
             return self._imported(module, f"{hint.__name__}{SUFFIX}")
         if issubclass(hint, enum.Enum):
             return self._imported(hint.__module__, hint.__name__)
-        return self.read(hint) if dataclasses.is_dataclass(hint) or issubclass(hint, msgspec.Struct) else "Any"
+        return self.read(hint) if has_fields(hint) else "Any"
 
     def _imported(self, module: str, name: str) -> str:
         self.imports.setdefault(module, set()).add(name)

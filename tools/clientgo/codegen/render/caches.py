@@ -1,21 +1,13 @@
 """Source of the generated listers, informers and informer factory."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from clientgo.codegen.model import GroupVersion, Kind
 from clientgo.codegen.names import class_case
 from clientgo.codegen.render.source import WIDTH, call, quoted
-from clientgo.codegen.render.templatefiles import (
-    Import,
-    Layout,
-    Text,
-    fill,
-    group_imports,
-    import_block,
-    joined,
-    load,
-)
+from clientgo.codegen.render.templatefiles import Import, Layout, Text, fill, group_imports, import_block, joined, load
 
 
 def cache_texts(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
@@ -31,8 +23,7 @@ def cache_texts(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[s
 
 
 def _cached(group: GroupVersion) -> GroupVersion:
-    kinds = tuple(kind for kind in group.kinds if kind.has_cache)
-    return GroupVersion(group.group, group.version, group.name, kinds)
+    return replace(group, kinds=tuple(kind for kind in group.kinds if kind.has_cache))
 
 
 def _listers(group: GroupVersion, layout: Layout) -> Text:

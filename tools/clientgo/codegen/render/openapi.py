@@ -112,16 +112,14 @@ def openapi_texts(
     `foreign` has the schemas of third-party kinds, without references.
     """
     maker = _PartMaker(problems, allow_floats=allow_floats)
-    classes = {own_kind.kind: own_kind.cls for own_kind in kinds}
     shared, modules = _Definitions(maker), []
-    groups = group_versions([*classes, *foreign])
+    groups = group_versions([*kinds, *foreign])
     for group in groups:
         definitions = _Definitions(maker, group)
         # Third-party kinds first: their names cannot change.
-        for kind in sorted(group.kinds, key=lambda kind: kind in classes):
-            if kind in classes:
-                schema = maker.of_class(classes[kind])
-                _define_with_list(definitions, kind.class_name, classes[kind], schema)
+        for kind in sorted(group.kinds, key=lambda kind: isinstance(kind, OwnKind)):
+            if isinstance(kind, OwnKind):
+                _define_with_list(definitions, kind.class_name, kind.cls, maker.of_class(kind.cls))
             else:
                 properties = {**foreign[kind].get("properties", {}), "metadata": _Part({}, ObjectMeta)}
                 _define_with_list(definitions, kind.api.kind, _Foreign, {**foreign[kind], "properties": properties})
@@ -199,11 +197,7 @@ def published_schemas(
 
 
 def published_schema(kind: ForeignKind) -> dict[str, Any]:
-    """Return the schema of a kind's objects.
-
-    Raises:
-        Unpublishable: the API server or Python could not read the schema.
-    """
+    """Return the schema of a kind's objects; Unpublishable if the API server or Python could not read it."""
     schema = _plain(kind.schema, DEEPEST)
     if len(json.dumps(schema)) > MOST_TEXT:
         raise Unpublishable(f"it is longer than {MOST_TEXT:,} characters of JSON")

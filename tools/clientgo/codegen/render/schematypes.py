@@ -17,9 +17,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from clientgo.codegen.inputs.crds import Schema
-from clientgo.codegen.names import class_case, identifier, snake
+from clientgo.codegen.names import class_case, identifier
 from clientgo.codegen.render.source import first_sentence
 from clientgo.codegen.render.structs import Attribute, StructType
+from clientgo.meta.classes.hints import snake
 from clientgo.meta.scheme import ApiType
 
 _TOP = ("apiVersion", "kind", "metadata")

@@ -46,12 +46,10 @@ def foreign_groups(foreign: Iterable[ForeignKind], own_groups: Iterable[str], pa
 def warnings_about(kind: ForeignKind) -> Iterator[str]:
     """Yield a warning for each field that the class of a kind cannot hold."""
     if has_open_root(kind.schema):
-        named = ["metadata", *sorted({"spec", "status", *kind.schema.get("properties", {})} - {"metadata", *_TYPE})]
+        fields = {"spec", "status", *kind.schema.get("properties", {})} - {"apiVersion", "kind", "metadata"}
+        named = ", ".join(["metadata", *sorted(fields)])
         reason = "the schema keeps unknown fields at its root"
         yield (
             f"{kind.source}: warning: {kind.api.kind} of {kind.api.api_version}: the class has no fields beside "
-            f"{', '.join(named)}, because {reason}: others cannot be read, and an update keeps them"
+            f"{named}, because {reason}: others cannot be read, and an update keeps them"
         )
-
-
-_TYPE = ("apiVersion", "kind")
