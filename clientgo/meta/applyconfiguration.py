@@ -160,10 +160,10 @@ def _is_atomic(value: Any, rule: MergeRule | None) -> bool:
 
 
 def _part(value: Any, fields: Mapping[str, Any], rules: MergeRules, path: FieldPath, *, is_atomic: bool) -> Any:
-    if is_atomic or not isinstance(value, Mapping | list):
+    if not isinstance(value, Mapping | list):
         return value
     if fields.keys() <= {"."}:
-        return UNSET
+        return value if is_atomic else UNSET
     return owned(value, fields, rules, path) if isinstance(value, Mapping) else [*_items(value, fields, rules, path)]
 
 

@@ -119,7 +119,7 @@ Duration = Annotated[str, Meta(format="duration")]
 Quantity = Annotated[
     int | str,
     Meta(
-        pattern=r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$",
+        pattern=r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$",
         int_or_string=True,
     ),
 ]

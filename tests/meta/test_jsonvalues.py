@@ -102,4 +102,4 @@ def test_items_of_lists_are_identified_as_json() -> None:
     assert canonical(merged) == canonical({"a": [{"on": True, "b": 2}, {"on": 1, "b": 1}]})
     with pytest.raises(UnmergeablePatch, match="types are not identical"):
         strategic.apply({"a": [1, 0]}, {"a": [True]}, lambda _: numbers)
-    assert canonical(owned({"a": [1, True]}, {"f:a": {"v:true": {}}})) == canonical({"a": [True]})
+    assert canonical(owned({"a": [1, True]}, {"f:a": {"v:true": {}}}, lambda _: None)) == canonical({"a": [True]})

@@ -92,8 +92,9 @@ def _not_watched(results: PerturbResults) -> list[str]:
         for run in runs
         for change in run.changes
         if change.actor == "operator" and change.kind == "ADDED" and owner_uids(change.new or {"metadata": {}})
+        if change.ref.resource not in run.watched
     }
-    lines = [f"  {name}: what others change or delete is not noticed" for name in children if name not in runs[0].watched]
+    lines = [f"  {name}: what others change or delete is not noticed" for name in children]
     return ["", "Created with an owner, and not watched (owns=):", *lines] if lines else []
 
 
