@@ -4,7 +4,6 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from clientgo_apiserver.api.gotext import json_type
 from clientgo_apiserver.api.limits import MAX_DATA_BYTES
@@ -82,17 +81,6 @@ def subject(value: Object, scope: FieldScope) -> Iterator[Cause]:
 
 
 @rule(update=True)
-def role_change(new: Object | None, old: Object | None, _: FieldScope) -> Iterator[Cause]:
-    """Reject another role of a binding."""
-    if new != old:
-        fields = ("apiGroup", "kind", "name")
-        go_reference = {
-            "APIGroup" if field == "apiGroup" else field.title(): (new or {}).get(field, "") for field in fields
-        }
-        yield invalid_value("", go_reference, "cannot change roleRef")
-
-
-@rule(update=True)
 def immutable_data(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject a change of data that is marked immutable."""
     if old.get("immutable"):
@@ -164,13 +152,3 @@ def finalizer(value: str, _: FieldScope) -> Iterator[Cause]:
     yield from (invalid_value("", value, reason) for reason in qualified_errors(value))
     if "/" not in value and value not in STANDARD_FINALIZERS:
         yield invalid_value("", value, "name is neither a standard finalizer name nor is it fully qualified")
-
-
-@rule()
-def namespace_phase(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check that the phase of a namespace says whether it is being deleted."""
-    deleted: Any = "deletionTimestamp" in value["metadata"]
-    expected, phase = "Terminating" if deleted else "Active", (value.get("status") or {}).get("phase") or ""
-    if phase != expected:
-        state = "is not empty" if deleted else "is empty"
-        yield invalid_value("status.Phase", phase, f"may only be '{expected}' if `deletionTimestamp` {state}")

@@ -19,7 +19,6 @@ _MAX_RAW, _MAX_NAME, _MAX_ID, _MAX_ATTRIBUTES, _MAX_CONDITIONS = 10 * 1024, 253,
 _IDENTIFIER = lazy_pattern("[A-Za-z_][A-Za-z0-9_]*")
 _UUID = lazy_pattern("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
-_BOTH = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
 _NODES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _SLICE_NODES = f"exactly one of {', '.join(f'`{field}`' for field in _NODES)} is required"
 _DEVICE_NODES = "`nodeName`, `nodeSelector`"
@@ -35,19 +34,6 @@ def distinct(value: list[Any], _: FieldScope, field: str = "") -> Iterator[Cause
         if (text := canonical(key)) in seen:
             yield duplicate(f"[{index}]", key)
         seen.add(text)
-
-
-@rule()
-def both_forms(_: Object, __: FieldScope) -> Iterator[Cause]:
-    """Reject a request with both forms; for a rule with a condition."""
-    yield invalid_value("", None, _BOTH)
-
-
-@rule()
-def request_names(value: list[str], scope: FieldScope) -> Iterator[Cause]:
-    """Check references to requests of the claim."""
-    for index, name in enumerate(value):
-        yield from within(f"[{index}]", request_name(name or "", scope))
 
 
 @rule()
@@ -211,13 +197,6 @@ def single_term(value: Object, _: FieldScope) -> Iterator[Cause]:
     terms = value.get("nodeSelectorTerms")
     if len(terms or ()) != 1:
         yield invalid_value("nodeSelectorTerms", terms, "must have exactly one node selector term")
-
-
-@rule()
-def slice_content(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Reject a slice with counters and devices."""
-    if value.get("sharedCounters") is not None and value.get("devices") is not None:
-        yield invalid_value("", "", "only one of `sharedCounters` or `devices` is allowed")
 
 
 @rule()

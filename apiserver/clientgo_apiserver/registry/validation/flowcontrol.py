@@ -17,14 +17,6 @@ _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy
 _SUBJECTS = {"ServiceAccount": "serviceAccount", "User": "user", "Group": "group"}
 
 
-@rule()
-def exempt_level(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check that the level `exempt`, and no other, has that type."""
-    kind = (value.get("spec") or {}).get("type") or ""
-    if (value["metadata"].get("name") == _EXEMPT) != (kind == "Exempt"):
-        yield invalid_value("spec.type", kind, "must be 'Exempt' if and only if `name` is 'exempt'")
-
-
 @rule(update=True)
 def fixed_spec(new: Object, old: Object, scope: FieldScope, struct: str, but: str = "") -> Iterator[Cause]:
     """Reject the change of the spec of an object that every cluster has as it is; `exempt` may change one field."""

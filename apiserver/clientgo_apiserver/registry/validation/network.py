@@ -109,10 +109,10 @@ def canonical_name(value: str | None, _: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", name, reason)
 
 
-@rule()
-def domain_prefixed_path(value: str, __: FieldScope) -> Iterator[Cause]:
+@rule(absent=True)
+def domain_prefixed_path(value: str | None, __: FieldScope) -> Iterator[Cause]:
     """Require a domain and a path, such as `acme.io/foo`."""
-    domain, _, path = value.partition("/")
+    domain, _, path = (value or "").partition("/")
     if not value:
         yield required("")
     elif not domain or not path:
@@ -122,12 +122,6 @@ def domain_prefixed_path(value: str, __: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", domain, reason)
         if not re.fullmatch(_HTTP_PATH, path):
             yield invalid_value("", path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
-
-
-@rule(absent=True)
-def domain_path(value: str | None, scope: FieldScope) -> Iterator[Cause]:
-    """Require a field with a domain and a path."""
-    yield from domain_prefixed_path(value or "", scope)
 
 
 @rule(update=True)
@@ -254,13 +248,6 @@ def external_traffic(spec: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def endpoint_addresses(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require addresses of a subset of Endpoints."""
-    if not value.get("addresses") and not value.get("notReadyAddresses"):
-        yield required("", "must specify `addresses` or `notReadyAddresses`")
-
-
-@rule()
 def slice_addresses(value: list[str], scope: FieldScope) -> Iterator[Cause]:
     """Check that the addresses of an endpoint are of the type of its slice."""
     kind = scope.root.value.get("addressType")
@@ -284,13 +271,6 @@ def _domain_errors(field_path: str, value: str) -> Iterator[Cause]:
         yield invalid_value(field_path, name, ",".join(errors))
     elif "." not in name:
         yield invalid_value(field_path, name, "should be a domain with at least two segments separated by dots")
-
-
-@rule()
-def ingress_rules(spec: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require a rule or a default backend."""
-    if not spec.get("rules") and spec.get("defaultBackend") is None:
-        yield invalid_value("", None, "either `defaultBackend` or `rules` must be specified")
 
 
 @rule()
@@ -378,16 +358,6 @@ def policy_port(value: Object, scope: FieldScope) -> Iterator[Cause]:
         if last is not None:
             yield invalid_value("endPort", last, "may not be specified when `port` is non-numeric")
         yield from within("port", port(first, scope))
-
-
-@rule()
-def policy_peer(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check that a peer is either an address range or a selector."""
-    set_fields = [field for field in ("podSelector", "namespaceSelector", "ipBlock") if value.get(field) is not None]
-    if not set_fields:
-        yield required("", "must specify a peer")
-    elif len(set_fields) > 1 and "ipBlock" in set_fields:
-        yield forbidden_field("", "may not specify both ipBlock and another peer")
 
 
 @rule()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from clientgo_apiserver.api.names import label_1035_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.api.status import Cause, duplicate, invalid_value, not_supported, required
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 Causes = Iterator[Cause]
@@ -30,20 +30,6 @@ def validation_actions(actions: list[str] | None, _: FieldScope) -> Causes:
         yield invalid_value("", actions, _BOTH)
     if not actions:
         yield required("", "at least one validation action is required")
-
-
-@rule()
-def exclusive_name(reference: Object, _: FieldScope) -> Causes:
-    """Reject a name of parameters beside a selector."""
-    if reference.get("name") and reference.get("selector") is not None:
-        yield forbidden_field("name", "name and selector are mutually exclusive")
-
-
-@rule()
-def one_reference(reference: Object, _: FieldScope) -> Causes:
-    """Require the name or the selector of parameters."""
-    if not reference.get("name") and reference.get("selector") is None:
-        yield required("", "one of name or selector must be specified")
 
 
 @rule()

@@ -179,20 +179,6 @@ def os_fields(spec: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def one_claim_source(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require exactly one source of a resource claim."""
-    fields = ("resourceClaimName", "resourceClaimTemplateName")
-    sources = sum(value.get(field) is not None for field in fields)
-    claim = go_struct("PodResourceClaim", value)
-    if sources > 1:
-        yield invalid_value(
-            "", claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-        )
-    if not sources:
-        yield invalid_value("", claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
-
-
-@rule()
 def search_list(value: list[str], _: FieldScope) -> Iterator[Cause]:
     """Check the search paths of a pod's DNS configuration."""
     if len(" ".join(value)) > 2048:
@@ -257,13 +243,6 @@ def host_sysctl(value: str, scope: FieldScope) -> Iterator[Cause]:
     for field, prefixes in _SYSCTL_SPACES.items():
         if spec.get(field) and name.startswith(prefixes):
             yield invalid_value("", value, f"may not be specified when '{field}' is true")
-
-
-@rule()
-def profile_elsewhere(_: str, scope: FieldScope) -> Iterator[Cause]:
-    """Reject the profile's file of a seccomp type that has none."""
-    profile = go_struct("SeccompProfile", scope.value)
-    yield invalid_value("", profile, "can only be set when seccomp type is Localhost")
 
 
 @rule()

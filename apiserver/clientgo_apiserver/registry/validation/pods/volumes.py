@@ -7,7 +7,7 @@ from typing import Any
 from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.names import subdomain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required, too_long
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, too_long
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
@@ -107,22 +107,6 @@ def csi_driver(value: str, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def invalid_resource(_: Any, __: FieldScope, detail: str) -> Iterator[Cause]:
-    """Reject any value with this message, which shows the word `resource` instead of the value."""
-    yield invalid_value("", "resource", detail)
-
-
-@rule()
-def one_field_source(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require exactly one of fieldRef and resourceFieldRef."""
-    sources = sum(value.get(field) is not None for field in ("fieldRef", "resourceFieldRef"))
-    if sources > 1:
-        yield from invalid_resource(value, _, "fieldRef and resourceFieldRef can not be specified simultaneously")
-    if not sources:
-        yield required("", "one of fieldRef and resourceFieldRef is required")
-
-
-@rule()
 def one_projection(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject more than one type in a source of a projected volume."""
     if sum(source is not None for source in value.values()) > 1:
@@ -166,11 +150,3 @@ def positive_quantity(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]
     parsed = amount(value)
     if parsed is not None and parsed.value <= 0:
         yield invalid_value("", str(parsed), detail)
-
-
-@rule()
-def claim_of_default_group(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require that a data source of the core group is a claim."""
-    kind = value.get("kind") or ""
-    if not value.get("apiGroup") and kind != "PersistentVolumeClaim":
-        yield invalid_value("", kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")

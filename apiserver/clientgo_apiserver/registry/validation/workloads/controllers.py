@@ -199,11 +199,3 @@ def json_object(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Require an object as data."""
     if not isinstance(value, dict):
         yield required("", "data must be a valid JSON object")
-
-
-@rule()
-def one_budget(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Reject a disruption budget with both limits."""
-    if value.get("minAvailable") is not None and value.get("maxUnavailable") is not None:
-        struct = go_struct("PodDisruptionBudgetSpec", value)
-        yield invalid_value("", struct, "minAvailable and maxUnavailable cannot be both set")

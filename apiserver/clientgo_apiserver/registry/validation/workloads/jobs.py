@@ -13,7 +13,6 @@ from clientgo_apiserver.api.status import (
     duplicate,
     forbidden_field,
     invalid_value,
-    not_supported,
     required,
     too_long,
     too_many,
@@ -99,19 +98,6 @@ def indexed_limits(spec: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("parallelism", parallel, reason)
     if failed is not None and failed > 10_000:
         yield invalid_value("maxFailedIndexes", failed, reason)
-
-
-@rule()
-def job_restart_policy(pod: Object, scope: FieldScope) -> Iterator[Cause]:
-    """Require that the pods of a job end."""
-    policy = pod.get("restartPolicy") or ""
-    if policy in ("Always", ""):
-        yield required("restartPolicy", 'valid values: "OnFailure", "Never"')
-    elif policy not in ("OnFailure", "Never"):
-        yield not_supported("restartPolicy", policy, ("OnFailure", "Never"))
-    elif policy != "Never" and scope.value.get("podFailurePolicy") is not None:
-        reason = 'only "Never" is supported when podFailurePolicy is specified'
-        yield invalid_value("restartPolicy", policy, reason)
 
 
 @rule()
@@ -276,12 +262,6 @@ def object_metric(_: int, scope: FieldScope) -> Iterator[Cause]:
     if not any(metric.get("type") in ("Object", "External") for metric in scope.value.get("metrics") or ()):
         reason = "must specify at least one Object or External metric to support scaling to zero replicas"
         yield forbidden_field("", reason)
-
-
-@rule()
-def invalid_struct(value: Object, _: FieldScope, name: str, detail: str) -> Iterator[Cause]:
-    """Reject a struct, which the message shows; for rules with a condition."""
-    yield invalid_value("", go_struct(name, value), detail)
 
 
 @rule()
