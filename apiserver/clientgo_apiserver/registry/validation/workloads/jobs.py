@@ -22,8 +22,9 @@ from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount, name_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
-from clientgo_apiserver.registry.validation.workloads.controllers import is_convertible, selector_matches
+from clientgo_apiserver.registry.validation.workloads.controllers import is_convertible
 from clientgo_apiserver.releases.release import current
+from clientgo_apiserver.storage.selection import selects
 
 _SOURCES = {
     "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource",
@@ -54,7 +55,7 @@ def generated_selector(job: Object, scope: FieldScope) -> Iterator[Cause]:
             yield required(field_path, f"must be '{value}'")
         elif labels[key] != value:
             yield invalid_value(field_path, dict(sorted(labels.items())), f"must be '{value}'")
-    if is_convertible(selector) and not selector_matches(selector, expected):
+    if is_convertible(selector) and not selects(selector, expected):
         yield invalid_value("spec.selector", selector, "`selector` not auto-generated")
 
 
@@ -62,7 +63,7 @@ def generated_selector(job: Object, scope: FieldScope) -> Iterator[Cause]:
 def job_template_labels(template: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require that the selector matches the labels of the template; no selector matches nothing."""
     selector, labels = scope.value.get("selector"), (template.get("metadata") or {}).get("labels")
-    if selector is None or (is_convertible(selector) and not selector_matches(selector, labels or {})):
+    if selector is None or (is_convertible(selector) and not selects(selector, labels or {})):
         yield invalid_value(
             "metadata.labels", labels and dict(sorted(labels.items())), "`selector` does not match template `labels`"
         )
