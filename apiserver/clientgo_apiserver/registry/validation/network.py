@@ -9,6 +9,7 @@ from clientgo.internal.hosts import parse_ip
 from clientgo_apiserver.api import names
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.gotypes.metadata import service_name_errors
 from clientgo_apiserver.registry.validation.generic import ip_address, port
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
@@ -197,8 +198,7 @@ def distinct_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
             if key in seen and field == "nodePort" and service_port.get(field):
                 yield duplicate(f"[{index}].nodePort", service_port[field])
             elif key in seen and field == "port":
-                go_port = {"Name": "", "Protocol": key[0], "AppProtocol": None, "Port": key[1]}
-                yield duplicate(f"[{index}]", {**go_port, "TargetPort": 0, "NodePort": 0})
+                yield duplicate(f"[{index}]", go_struct("ServicePort", {"protocol": key[0], "port": key[1]}))
             seen.add(key)
 
 
