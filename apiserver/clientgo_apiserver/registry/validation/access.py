@@ -9,14 +9,7 @@ from clientgo_apiserver.api.gotext import json_type
 from clientgo_apiserver.api.limits import MAX_DATA_BYTES
 from clientgo_apiserver.api.names import data_key_errors, qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import (
-    Cause,
-    forbidden_field,
-    invalid_value,
-    not_supported,
-    required,
-    too_long,
-)
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required, too_long
 from clientgo_apiserver.gotypes.metadata import STANDARD_FINALIZERS
 from clientgo_apiserver.http.gojson import explain
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule

@@ -141,10 +141,7 @@ def service_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
 
 def _family_changes(spec: Object, before: Object) -> Iterator[Cause]:
     headless, was_headless = spec.get("clusterIP") == "None", before.get("clusterIP") == "None"
-    for field, skipped in (
-        ("clusterIPs", headless and was_headless),
-        ("ipFamilies", headless or was_headless),
-    ):
+    for field, skipped in (("clusterIPs", headless and was_headless), ("ipFamilies", headless or was_headless)):
         values, old_values = spec.get(field) or [], before.get(field) or []
         if skipped:
             continue

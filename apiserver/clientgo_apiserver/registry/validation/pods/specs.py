@@ -6,14 +6,7 @@ from collections.abc import Iterator
 from clientgo.meta.quantities import total
 from clientgo_apiserver.api.names import label_value_errors, qualified_errors, search_domain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import (
-    Cause,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    required,
-    too_long,
-)
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required, too_long
 from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.pods.resources import amount, resources
 from clientgo_apiserver.registry.validation.pods.volumes import descending_path
@@ -24,10 +17,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 _SECCOMP = ("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/")
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-_SYSCTL_SPACES = {
-    "hostNetwork": ("net.",),
-    "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue."),
-}
+_SYSCTL_SPACES = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")}
 _NOT_ON_WINDOWS = (
     "securityContext.appArmorProfile", "securityContext.seLinuxOptions", "hostUsers", "hostPID", "hostIPC",
     "securityContext.seccompProfile", "securityContext.fsGroup", "securityContext.fsGroupChangePolicy",

@@ -8,15 +8,7 @@ from typing import Any
 from clientgo_apiserver.api.conditions import is_true
 from clientgo_apiserver.api.names import label_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import (
-    Cause,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    required,
-    too_long,
-    too_many,
-)
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required, too_long, too_many
 from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
