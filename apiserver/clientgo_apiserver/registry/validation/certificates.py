@@ -18,6 +18,7 @@ from clientgo_apiserver.api.status import (
     forbidden_field,
     invalid_value,
     not_supported,
+    omitted_value,
     quoted,
     required,
     too_long,
@@ -226,7 +227,7 @@ def stub_request(value: str | None, _: FieldScope) -> Iterator[Cause]:
     except ValueError:
         reason = "must be a valid PKCS#10 CSR"
     if reason:
-        yield Cause("FieldValueInvalid", "", f"Invalid value: {reason}")
+        yield omitted_value("", reason)
 
 
 def _key_error(request: "CertificateSigningRequest") -> str:
@@ -281,7 +282,7 @@ def certificate_status(new: Object, old: Object, _: FieldScope) -> Iterator[Caus
     elif not final and status != before:
         reason = 'status is immutable unless transitioning to "Issued", "Denied", or "Failed"'
     if reason:
-        yield Cause("FieldValueInvalid", "status", f"Invalid value: {reason}")
+        yield omitted_value("status", reason)
 
 
 def _issued_errors(obj: Object) -> Iterator[Cause]:

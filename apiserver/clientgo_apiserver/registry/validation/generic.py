@@ -1,5 +1,6 @@
 """General rules of single values: presence, choices, bounds, formats, immutability."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from clientgo_apiserver.api.status import (
     forbidden_field,
     invalid_value,
     not_supported,
+    omitted_value,
     too_long,
     too_many,
 )
@@ -88,6 +90,12 @@ def invalid_as(_: Any, __: FieldScope, text: str, detail: str) -> Iterator[Cause
 
 
 @rule()
+def omitted(_: Any, __: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject any value that is present, which the message does not show; for rules with a condition."""
+    yield omitted_value("", detail)
+
+
+@rule()
 def invalid_struct(value: Any, _: FieldScope, name: str, detail: str) -> Iterator[Cause]:
     """Reject a struct of this internal type, which the message shows; for rules with a condition."""
     yield invalid_value("", go_struct(name, value), detail)
@@ -123,6 +131,20 @@ def only(value: Any, _: FieldScope, choices: str) -> Iterator[Cause]:
 def reject(value: Any, _: FieldScope, choices: str) -> Iterator[Cause]:
     """Reject any value, with the comma-separated ones as the supported ones; for rules with a condition."""
     yield not_supported("", value, choices.split(","))
+
+
+@rule()
+def apart_from(value: list[Any], scope: FieldScope, field: str, detail: str) -> Iterator[Cause]:
+    """Reject items that another list of the type has."""
+    other_items = scope.value.get(field) or ()
+    yield from (invalid_value(f"[{index}]", item, detail) for index, item in enumerate(value) if item in other_items)
+
+
+@rule()
+def matching(value: str, _: FieldScope, pattern: str, detail: str) -> Iterator[Cause]:
+    """Reject a text that the whole pattern does not match."""
+    if re.fullmatch(pattern, value, re.DOTALL) is None:
+        yield invalid_value("", value, detail)
 
 
 @rule()

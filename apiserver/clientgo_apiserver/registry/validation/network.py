@@ -15,7 +15,6 @@ from clientgo_apiserver.registry.validation.generic import ip_address, port
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 from clientgo_apiserver.releases.release import current
 
-_MAX_AFFINITY = 86400
 _BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_ENDS = ("/..", "/.")
 _WILDCARD = r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -197,19 +196,6 @@ def distinct_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
             elif key in seen and field == "port":
                 yield duplicate(f"[{index}]", go_struct("ServicePort", {"protocol": key[0], "port": key[1]}))
             seen.add(key)
-
-
-@rule(absent=True)
-def affinity_config(value: Object | None, _: FieldScope) -> Iterator[Cause]:
-    """Check the timeout of client affinity."""
-    path, member = "", value
-    for field in ("", "clientIP", "timeoutSeconds"):
-        path, member = f"{path}.{field}".strip("."), member if not field else (member or {}).get(field)
-        if member is None:
-            yield required(path, "when session affinity type is ClientIP")
-            return
-    if not 0 < member <= _MAX_AFFINITY:  # type: ignore[operator]  # decoded as a number
-        yield invalid_value(path, member, f"must be greater than 0 and less than {_MAX_AFFINITY}")
 
 
 @rule()

@@ -67,16 +67,6 @@ def _seccomp_errors(key: str, profile: str) -> Iterator[Cause]:
 
 
 @rule()
-def tokens_need_service_account(value: list[Object], _: FieldScope) -> Iterator[Cause]:
-    """Reject projected tokens of a pod without service account."""
-    for index, volume in enumerate(value):
-        for number, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
-            if source.get("serviceAccountToken") is not None:
-                field_path = f"[{index}].projected.sources[{number}].serviceAccountToken"
-                yield forbidden_field(field_path, "must not be specified when serviceAccountName is not set")
-
-
-@rule()
 def unique_among(value: list[Object], scope: FieldScope, fields: str) -> Iterator[Cause]:
     """Reject names that occur twice, in these fields of the pod or in the list."""
     seen = {item.get("name") for field in fields.split(",") for item in scope.value.get(field) or ()}
@@ -134,30 +124,8 @@ def spread_constraints_differ(value: list[Object], _: FieldScope) -> Iterator[Ca
 
 
 @rule()
-def host_users(value: bool, scope: FieldScope) -> Iterator[Cause]:
-    """Reject the host's namespaces and block devices in a pod with a user namespace."""
-    if value:
-        return
-    spec, reason = scope.value, "when `hostUsers` is false"
-    for field, go_name in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
-        if spec.get(field):
-            yield forbidden_field(go_name, reason)
-    for path, container in containers_of(spec):
-        if container.get("volumeDevices"):
-            yield forbidden_field(f"{path}.volumeDevices", reason)
-
-
-@rule()
-def os_fields(spec: Object, _: FieldScope) -> Iterator[Cause]:
-    """Reject fields that the pod's operating system does not have."""
-    if spec["os"]["name"] == "linux":
-        places = [("", spec), *((f"{path}.", container) for path, container in containers_of(spec))]
-        for path, holder in places:
-            if (holder.get("securityContext") or {}).get("windowsOptions") is not None:
-                yield forbidden_field(
-                    f"{path}securityContext.windowsOptions", "windows options cannot be set for a linux pod"
-                )
-        return
+def windows_fields(spec: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject fields that Windows does not have."""
     flat = {**spec, **{f"securityContext.{key}": member for key, member in (spec.get("securityContext") or {}).items()}}
     for path in _NOT_ON_WINDOWS:
         if flat.get(path) not in (None, [], {}) and not (path in ("hostPID", "hostIPC") and not flat[path]):
@@ -177,13 +145,6 @@ def search_list(value: list[str], _: FieldScope) -> Iterator[Cause]:
     for index, path in enumerate(value):
         for reason in search_domain_errors(path.removesuffix(".")) if path != "." else ():
             yield invalid_value(f"[{index}]", path.removesuffix("."), reason)
-
-
-@rule()
-def dns_option(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require the name of an option of a pod's DNS configuration."""
-    if not value.get("name"):
-        yield required("", "must not be empty")
 
 
 @rule()

@@ -43,13 +43,6 @@ def local_path(value: str, scope: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def absolute_path(value: str, _: FieldScope) -> Iterator[Cause]:
-    """Reject a relative path."""
-    if not value.startswith("/"):
-        yield invalid_value("", value, "must be an absolute path")
-
-
-@rule()
 def size_limit(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject a negative size."""
     parsed = amount(value)
@@ -81,13 +74,6 @@ def host_port_pairs(value: str, _: FieldScope) -> Iterator[Cause]:
     for pair in value.split(",") if value else ():
         if not re.fullmatch(r"[^:\[\]]*:[^:\[\]]*|\[[^\[\]]*\]:[^:\[\]]*", pair):
             yield invalid_value("", value, "must be a host:port pair or multiple pairs separated by commas")
-
-
-@rule()
-def without_slash(value: str, _: FieldScope) -> Iterator[Cause]:
-    """Reject a name with a slash."""
-    if "/" in value:
-        yield invalid_value("", value, "must not contain '/'")
 
 
 @rule()

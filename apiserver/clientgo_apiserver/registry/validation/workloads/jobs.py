@@ -94,20 +94,6 @@ def indexed_limits(spec: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def one_failure_condition(rule: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require one of onExitCodes and onPodConditions."""
-    codes, conditions = rule.get("onExitCodes") is not None, bool(rule.get("onPodConditions"))
-    if codes and conditions:
-        yield _without_value("", "specifying both OnExitCodes and OnPodConditions is not supported")
-    if not codes and not conditions:
-        yield _without_value("", "specifying one of OnExitCodes and OnPodConditions is required")
-
-
-def _without_value(field: str, detail: str) -> Cause:
-    return Cause("FieldValueInvalid", field, f"Invalid value: {detail}")
-
-
-@rule()
 def known_container(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Require the name of a container of the job."""
     pod = ((scope.enclosing("JobSpec") or {}).get("template") or {}).get("spec") or {}
