@@ -236,6 +236,11 @@ def invalid_value(field: str, value: Any, detail: str) -> Cause:
     return Cause("FieldValueInvalid", field, f"Invalid value: {quoted(value)}: {detail}")
 
 
+def omitted_value(field: str, detail: str) -> Cause:
+    """Return the cause of an invalid value that the message does not show."""
+    return Cause("FieldValueInvalid", field, f"Invalid value: {detail}")
+
+
 def type_invalid(field: str, value: Any, detail: str) -> Cause:
     """Return the cause of a value of the wrong type."""
     return Cause("FieldValueTypeInvalid", field, f"Invalid value: {quoted(value)}: {detail}")

@@ -1,14 +1,16 @@
-"""Validation of the address of a webhook: a URL, or a service in the cluster."""
+"""Validation of the address of a webhook, a URL or a service in the cluster, and of the versions of its reviews."""
 
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from clientgo_apiserver.api.names import subdomain_errors
+from clientgo_apiserver.api.names import label_1035_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, invalid_value, required
 
 _FORM = "; desired format: https://host[/path]"
 _SWAPPED = (("name", "namespace"), ("namespace", "name"))
 _PORTS = range(1, 65536)
+_REVIEWS = ("v1", "v1beta1")
 
 
 def client_errors(client: Object, field_path: str) -> list[Cause]:
@@ -18,6 +20,15 @@ def client_errors(client: Object, field_path: str) -> list[Cause]:
         return [required(field_path, "exactly one of url or service is required")]
     inner = f"{field_path}." if field_path else ""
     return _url_errors(url, f"{inner}url") if url is not None else _service_errors(service or {}, f"{inner}service")
+
+
+def review_version_errors(versions: list[str], field_path: str) -> Iterator[Cause]:
+    """Yield the errors of the versions of reviews that a webhook accepts, of which there are some."""
+    for index, version in enumerate(versions):
+        errors = ["duplicate version"] if version in versions[:index] else label_1035_errors(version)
+        yield from (invalid_value(f"{field_path}[{index}]", version, reason) for reason in errors)
+    if not {*_REVIEWS} & {*versions}:
+        yield invalid_value(field_path, versions, f"must include at least one of {', '.join(_REVIEWS)}")
 
 
 def _url_errors(url: str, field_path: str) -> list[Cause]:

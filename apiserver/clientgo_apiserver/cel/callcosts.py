@@ -87,10 +87,6 @@ def _argument_reading(factor: float, index: int) -> CallCost:
     return lambda _, __, args: (args[index].size.scaled(factor), None)
 
 
-def _nominal(_: str, __: Argument | None, ___: list[Argument]) -> Estimate:
-    return ONE, None
-
-
 def _compared_items(_: str, target: Argument | None, __: list[Argument]) -> Estimate:
     if target is None:
         return ONE, None

@@ -43,11 +43,7 @@ _RESERVED = frozenset(
     )
 )
 _CONSTANTS = {"true": True, "false": False, "null": None}
-_LEVELS = (
-    ({"<", "<=", ">", ">=", "==", "!=", "in"}),
-    ({"+", "-"}),
-    ({"*", "/", "%"}),
-)
+_LEVELS = ({"<", "<=", ">", ">=", "==", "!=", "in"}, {"+", "-"}, {"*", "/", "%"})
 _RECURSION = threading.Lock()  # the limit is that of the process
 
 

@@ -1,6 +1,7 @@
 """Base class of the controllers that watch the store and write through `Internal`."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from clientgo.log import get_logger
@@ -115,12 +116,13 @@ class InternalController:
                 raise
             _log.warning(f"cannot {action}", extra={"object": target, "err": failure.message})
 
-    def _write_status(self, key: Key, obj: Object, patch: Any, kind: str = "merge") -> None:
-        """Merge the patch into the object's status; one of kind `json` is for the whole object."""
-        body = patch if kind == "json" else {"status": patch}
+    def _write_status(self, key: Key, obj: Object, status: Any, kind: str = "merge") -> None:
+        """Merge or apply (`kind`) fields of the object's status; of kind `json`, it is a patch of the whole object."""
         target = name_of(obj)
-        write = self._internal.patch
-        self._attempt("write the status", target, lambda: write(key, *target, body, subresource="status", kind=kind))
+        identity = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": {"name": target[1]}}
+        body = status if kind == "json" else {**(identity if kind == "apply" else {}), "status": status}
+        write = partial(self._internal.patch, key, *target, body, subresource="status", kind=kind)
+        self._attempt("write the status", target, write)
 
     def _delete_all(self, key: Key, namespace: str = "") -> bool:
         """Delete the objects that no finalizer holds, mark the others for deletion; return whether none is left."""

@@ -115,10 +115,7 @@ class CronJobController(WorkloadController):
     def _status(self, obj: Object, jobs: list[Object], active: list[Object]) -> Object:
         ended = [job["status"]["completionTime"] for job in jobs if (job.get("status") or {}).get("completionTime")]
         before = (obj.get("status") or {}).get("lastSuccessfulTime", "")
-        return {
-            "active": _references(obj, active) or None,
-            "lastSuccessfulTime": max([*ended, before]) or None,
-        }
+        return {"active": _references(obj, active) or None, "lastSuccessfulTime": max([*ended, before]) or None}
 
     def _clean_up(self, obj: Object, finished: list[Object]) -> None:
         spec = obj["spec"]

@@ -132,11 +132,8 @@ class ComponentEvents:
         return f"(combined from similar events): {message}", True
 
     def _new(self, recorded: _Recorded, message: str) -> Object:
-        involved, host, now = (
-            dict(zip(_INVOLVED, recorded.involved, strict=True)),
-            recorded.host,
-            rfc3339(int(recorded.at)),
-        )
+        involved, host = dict(zip(_INVOLVED, recorded.involved, strict=True)), recorded.host
+        now = rfc3339(int(recorded.at))
         # The revision makes names unique although a clock that tests step stands still.
         name = f"{involved['name']}.{int(recorded.at * 1e9) + self._state.store.revision:x}"
         return {

@@ -44,15 +44,4 @@ class FlowSchemaController(InternalController):
             "reason": "Found" if exists else "NotFound",
             "message": f"{reference} and it exists" if exists else f"{reference} but there is no such object",
         }
-        applied = {
-            "apiVersion": schema["apiVersion"],
-            "kind": schema["kind"],
-            "metadata": {"name": name},
-            "status": {"conditions": [condition]},
-        }
-        write = self._internal.patch
-        self._attempt(
-            "write the status",
-            ("", name),
-            lambda: write(FLOW_SCHEMAS, "", name, applied, subresource="status", kind="apply"),
-        )
+        self._write_status(FLOW_SCHEMAS, schema, {"conditions": [condition]}, kind="apply")

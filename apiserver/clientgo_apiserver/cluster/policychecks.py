@@ -30,15 +30,5 @@ class PolicyCheckController(InternalController):
 
         warnings = list(expression_warnings(self._state.registry, policy["spec"]))
         checked: Object = {"expressionWarnings": warnings} if warnings else {}
-        applied = {
-            "apiVersion": policy["apiVersion"],
-            "kind": policy["kind"],
-            "metadata": {"name": name},
-            "status": {"observedGeneration": policy["metadata"]["generation"], "typeChecking": checked},
-        }
-        write = self._internal.patch
-        self._attempt(
-            "write the status",
-            ("", name),
-            lambda: write(VALIDATING_POLICIES, "", name, applied, subresource="status", kind="apply"),
-        )
+        status = {"observedGeneration": policy["metadata"]["generation"], "typeChecking": checked}
+        self._write_status(VALIDATING_POLICIES, policy, status, kind="apply")

@@ -17,8 +17,8 @@ from clientgo_apiserver.cluster.events import ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.protection import claims_of_pod
 from clientgo_apiserver.registry.defaults.pods import amounts
-from clientgo_apiserver.registry.validation.workloads.controllers import selector_matches
 from clientgo_apiserver.storage.keys import CLAIMS, PODS, VOLUMES
+from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
 _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -348,7 +348,7 @@ def _is_candidate(volume: Object, claim: Object) -> bool:
     if volume["spec"].get("claimRef"):
         return _is_for(volume, claim)
     selector, labels = claim["spec"].get("selector"), volume["metadata"].get("labels") or {}
-    return selector is None or selector_matches(selector, labels)
+    return selector is None or selects(selector, labels)
 
 
 def _provisioned(name: str, claim: Object, storage_class: Object) -> Object:

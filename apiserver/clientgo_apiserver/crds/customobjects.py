@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from clientgo_apiserver.api.gotext import go_float
+from clientgo_apiserver.api.gotext import go_map, go_type
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import Cause, invalid_value
 from clientgo_apiserver.crds.embedded import embedded_errors, has_embedded
@@ -21,14 +21,6 @@ _UNCHECKED = (
 )
 _MAX_REPLICAS = 2**31 - 1
 _MAP = "map[string]interface{}"
-_GO_TYPES = {
-    str: "string",
-    bool: "bool",
-    int: "int64",
-    float: "float64",
-    dict: "map[string]interface {}",
-    list: "[]interface {}",
-}
 _EMPTY: Object = {}
 
 
@@ -110,30 +102,19 @@ def _at(obj: Object, path: str, kind: type) -> Any:
     for name in parents:
         value = value.get(name, _EMPTY)
         if type(value) is not dict:
-            return f"{path} accessor error: {_go_value(value)} is of the type {_go_type(value)}, expected {_MAP}"
+            return _mistyped(path, value, _MAP)
     value = value.get(last, kind())
     if type(value) is not kind:
-        expected = _GO_TYPES[kind]
-        return f"{path} accessor error: {_go_value(value)} is of the type {_go_type(value)}, expected {expected}"
+        return _mistyped(path, value, go_type(kind()))
     return value if kind is int else ""
+
+
+def _mistyped(path: str, value: Any, expected: str) -> str:
+    actual = "<nil>" if value is None else go_type(value)
+    return f"{path} accessor error: {go_map(value)} is of the type {actual}, expected {expected}"
 
 
 @lru_cache(maxsize=256)
 def _steps(path: str) -> tuple[Sequence[str], str]:
     *parents, last = path.strip(".").split(".")
     return parents, last
-
-
-def _go_type(value: Any) -> str:
-    return _GO_TYPES.get(type(value), "<nil>")
-
-
-def _go_value(value: Any) -> str:
-    """Format a value as Go's %v does."""
-    if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{_go_value(value[key])}' for key in sorted(value))}]"
-    if isinstance(value, list):
-        return f"[{' '.join(map(_go_value, value))}]"
-    if isinstance(value, float):
-        return go_float(value)
-    return "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -19,7 +19,7 @@ from clientgo_apiserver.api.status import (
     required,
     too_many,
 )
-from clientgo_apiserver.api.webhookclients import client_errors
+from clientgo_apiserver.api.webhookclients import client_errors, review_version_errors
 from clientgo_apiserver.crds.crdstatus import APPROVAL, approval_of, is_protected
 from clientgo_apiserver.crds.fieldpaths import InvalidPath, find_field
 from clientgo_apiserver.crds.goforms import go_form
@@ -28,7 +28,7 @@ from clientgo_apiserver.releases.release import current
 
 Causes = Iterator[Cause]
 
-_SCOPES, _STRATEGIES, _REVIEWS = ("Cluster", "Namespaced"), ("None", "Webhook"), ("v1", "v1beta1")
+_SCOPES, _STRATEGIES = ("Cluster", "Namespaced"), ("None", "Webhook")
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _SELECTABLE, _MOST_SELECTABLE = ("string", "boolean", "integer"), 8
@@ -295,22 +295,8 @@ def _conversion_errors(conversion: Object, *, preserving: bool) -> Causes:
         yield required(f"{field_path}.webhookClientConfig", "required when strategy is set to Webhook")
     else:
         yield from client_errors(client, f"{field_path}.webhookClientConfig")
-    yield from _review_errors(reviews, f"{field_path}.conversionReviewVersions")
-
-
-def _review_errors(versions: list[str], field_path: str) -> Causes:
-    if not versions:
-        yield required(field_path)
-        return
-    for index, version in enumerate(versions):
-        if version in versions[:index]:
-            yield invalid_value(f"{field_path}[{index}]", version, "duplicate version")
-        else:
-            yield from (
-                invalid_value(f"{field_path}[{index}]", version, reason) for reason in label_1035_errors(version)
-            )
-    if not set(versions) & set(_REVIEWS):
-        yield invalid_value(field_path, versions, f"must include at least one of {', '.join(_REVIEWS)}")
+    reviews_path = f"{field_path}.conversionReviewVersions"
+    yield from review_version_errors(reviews, reviews_path) if reviews else [required(reviews_path)]
 
 
 def _stored_errors(stored: list[str] | None, versions: list[Object]) -> Causes:

@@ -37,9 +37,7 @@ _PAGES = (
 _OPENID_CACHING = ("Cache-Control", "public, max-age=3600")
 _V2_PROTOBUF, _V3_PROTOBUF = "proto-openapi.spec.v2", "proto-openapi.spec.v3"
 _JWKS = "application/jwk-set+json"
-_AGGREGATED = {
-    "application/json;g=apidiscovery.k8s.io;v=v2;as=apigroupdiscoverylist": "v2",
-}
+_AGGREGATED = {"application/json;g=apidiscovery.k8s.io;v=v2;as=apigroupdiscoverylist": "v2"}
 
 
 def answer(state: State, request: HTTPRequest) -> HTTPResponse | Deferred:

@@ -7,7 +7,7 @@ import msgspec
 from clientgo_apiserver.admission import chain
 from clientgo_apiserver.admission.defaulting import with_topology
 from clientgo_apiserver.admission.namespaces import require_namespace
-from clientgo_apiserver.api.conditions import conditions_of, is_true
+from clientgo_apiserver.api.conditions import condition_of, conditions_of, is_true, other_conditions
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict, forbidden, joined, not_supported, required
 from clientgo_apiserver.gotypes.metadata import timestamp
@@ -18,7 +18,7 @@ from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.keys import BUDGETS, PODS
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.writes.decoding import precondition_failed, read_unstored
-from clientgo_apiserver.writes.deletion import delete, read_delete_options
+from clientgo_apiserver.writes.deletion import check_preconditions, delete, read_delete_options
 from clientgo_apiserver.writes.pipeline import UpdatedObject, update
 
 _EVICTION = Resource("policy", "v1", "evictions", "Eviction", "eviction", "", namespaced=True, verbs=("create",))
@@ -52,9 +52,7 @@ async def evict(state: State, write: Write) -> Object:
     if phase not in ("Succeeded", "Failed", "Pending") and "deletionTimestamp" not in pod["metadata"]:
         await _take_from_budget(state, write, pod, dry_run=bool(options.get("dryRun")))
     conditions = options.get("preconditions") or {}
-    for member, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-        if conditions.get(member) and conditions[member] != pod["metadata"][member]:
-            raise _stale(write, label, conditions[member], pod["metadata"][member])
+    check_preconditions(write.resource, pod, conditions.get("uid") or None, conditions.get("resourceVersion") or None)
     if not options.get("dryRun"):
         reason, message = "EvictionByEvictionAPI", "Eviction API: evicting"
         now = timestamp(state.clock)
@@ -66,16 +64,6 @@ async def evict(state: State, write: Write) -> Object:
     # The eviction was admitted, and not the deletion: no webhook sees it.
     await delete(state, replace(write, subresource="", request=request), read_delete_options(request))
     return _SUCCESS
-
-
-def _stale(write: Write, label: str, required: str, stored: str) -> ApiFailure:
-    recreated = "deleted and then recreated" if label == "UID" else "modified"
-    reason = (
-        f"the {label} in the precondition ({required}) does not match the {label} in record ({stored})."
-        f" The object might have been {recreated}"
-    )
-    message = f'Operation cannot be fulfilled on Pod "{write.name}": {reason}'
-    return ApiFailure(409, "Conflict", message, details={"name": write.name, "kind": "Pod"})
 
 
 async def _take_from_budget(state: State, write: Write, pod: Object, *, dry_run: bool) -> None:
@@ -116,10 +104,8 @@ def _check_budget(state: State, budget: Object) -> None:
     if allowed:
         return
     healthy, desired = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
-    conditions = (entry for entry in status.get("conditions") or () if entry.get("type") == "DisruptionAllowed")
-    condition: Object = next(
-        (entry for entry in conditions if entry.get("status") == "False" and entry.get("message")), {}
-    )
+    condition = condition_of(budget, "DisruptionAllowed")
+    condition = condition if condition.get("status") == "False" and condition.get("message") else {}
     message, reason = f"The disruption budget {name} does not allow evicting pods currently", condition.get("reason")
     if reason == "SyncFailed":
         message += f" because it failed sync: {condition['message']}"
@@ -153,8 +139,7 @@ async def _count_disruption(state: State, write: Write, budget: Object) -> None:
             "reason": "InsufficientPods",
             "message": "",
         }
-        unchanged = [entry for entry in status.get("conditions") or () if entry.get("type") != condition["type"]]
-        counted["conditions"] = [*unchanged, condition]
+        counted["conditions"] = [*other_conditions(budget, "DisruptionAllowed"), condition]
     served = state.registry.built_in(*BUDGETS)
     target = (write.namespace, budget["metadata"]["name"], "status")
     by_server = replace(write.request, internal=True)

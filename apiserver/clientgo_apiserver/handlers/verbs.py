@@ -26,12 +26,7 @@ from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.keys import JOBS
 from clientgo_apiserver.storage.selection import SelectionPredicate, parse_fields, parse_labels, supported_fields
 from clientgo_apiserver.storage.stored import Key, name_of
-from clientgo_apiserver.writes.decoding import (
-    managed_fields,
-    read_unstored,
-    read_write,
-    with_managed_fields,
-)
+from clientgo_apiserver.writes.decoding import managed_fields, read_unstored, read_write, with_managed_fields
 from clientgo_apiserver.writes.deletion import ParsedDeleteOptions, delete, delete_collection, read_delete_options
 from clientgo_apiserver.writes.patching import check_patch_type
 from clientgo_apiserver.writes.pipeline import create, patch, put, require_create
@@ -236,10 +231,7 @@ def _may_read_protobuf(route: RequestInfo, request: HTTPRequest) -> bool:
 
 Handler = Callable[[State, RequestInfo, HTTPRequest], Coroutine[Any, Any, HTTPResponse | Stream | Upgrade]]
 
-_NOT_STORED: Mapping[Key, Handler] = {
-    ("", "bindings"): _act,
-    **dict.fromkeys(reviews.KEYS, _review),
-}
+_NOT_STORED: Mapping[Key, Handler] = {("", "bindings"): _act, **dict.fromkeys(reviews.KEYS, _review)}
 """Handlers of the resources that can only be created."""
 
 _SUBRESOURCES: dict[str, Handler] = {

@@ -184,11 +184,7 @@ def make_document(resources: list[Resource]) -> Json:
 def _custom_schemas(resource: Resource) -> dict[str, Json]:
     item = custom_definition_name(resource.group, resource.version, resource.kind)
     schema = dict(_completed(resource.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
-    schema["properties"] = {
-        **_type_meta(),
-        **schema.get("properties", {}),
-        "metadata": _metadata(),
-    }
+    schema["properties"] = {**_type_meta(), **schema.get("properties", {}), "metadata": _metadata()}
     listed = {
         "description": f"{resource.list_kind} is a list of {resource.kind}",
         "type": "object",

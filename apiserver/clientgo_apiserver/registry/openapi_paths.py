@@ -215,12 +215,7 @@ def _connect_item(target: _Target, methods: Iterable[str], path_parameters: tupl
 
 
 def _parameters(
-    queries: Mapping[str, str],
-    target: _Target,
-    *,
-    named: bool,
-    everywhere: bool = False,
-    in_path: tuple[str, ...] = (),
+    queries: Mapping[str, str], target: _Target, *, named: bool, everywhere: bool = False, in_path: tuple[str, ...] = ()
 ) -> list[Json]:
     """Return the parameters of an operation, sorted by name, those in the path first."""
     namespaced = target.resource.namespaced and not everywhere

@@ -50,9 +50,7 @@ _CONVERSIONS: dict[tuple[str, str, str], tuple[Callable[[Object], Object], Calla
     ("autoscaling", "v1", "horizontalpodautoscalers"): (autoscaler_v2_to_v1, autoscaler_v1_to_v2),
 }
 
-_VERSIONS = {
-    ("autoscaling", "horizontalpodautoscalers"): ("autoscaling/v1", "autoscaling/v2"),
-}
+_VERSIONS = {("autoscaling", "horizontalpodautoscalers"): ("autoscaling/v1", "autoscaling/v2")}
 """apiVersions of the kinds whose managed fields are converted; those of events are lost through the other API."""
 
 

@@ -137,7 +137,7 @@ async def delete(state: State, write: Write, options: ParsedDeleteOptions) -> tu
         entry = state.store.entry(resource.storage, write.namespace, write.name)
         if entry is None:
             raise not_found(resource, write.name)
-        _check_preconditions(write, entry, options)
+        check_preconditions(resource, entry.object, options.uid, options.resource_version)
         deletion = await _admitted(state, write, options, entry)
         if _is_current(state, resource, entry):
             break  # else it has changed while webhooks were called
@@ -155,7 +155,7 @@ async def delete_collection(
     resource = write.resource
     response = await served(resource, selected)
     for entry in selected:
-        _check_preconditions(write, entry, options)
+        check_preconditions(resource, entry.object, options.uid, options.resource_version)
     writes = [replace(write, namespace=name[0], name=name[1]) for name in (name_of(entry.object) for entry in selected)]
     # All are admitted before the first is deleted: one that is rejected keeps all.
     admissions = (_admitted(state, deletion, options, entry) for deletion, entry in zip(writes, selected, strict=True))
@@ -215,14 +215,12 @@ def _commit(state: State, resource: Resource, deletion: _Deletion) -> Object:
     return shown(resource, obj) if resource.converter is None else with_version(deletion.response, obj)
 
 
-def _check_preconditions(write: Write, entry: Entry, options: ParsedDeleteOptions) -> None:
-    meta = entry.object["metadata"]
-    for field, member, required in (
-        ("UID", "uid", options.uid),
-        ("ResourceVersion", "resourceVersion", options.resource_version),
-    ):
+def check_preconditions(resource: Resource, obj: Object, uid: str | None, version: str | None) -> None:
+    """Check that a stored object has the uid and the resourceVersion that a deletion requires, if it does (409)."""
+    meta = obj["metadata"]
+    for field, member, required in (("UID", "uid", uid), ("ResourceVersion", "resourceVersion", version)):
         if required is not None and required != meta[member]:
-            raise stale(write.resource, meta["name"], field, required, meta[member])
+            raise stale(resource, meta["name"], field, required, meta[member])
 
 
 async def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOptions) -> tuple[Object, bool]:

@@ -1,14 +1,12 @@
 """Warnings about IP addresses and networks in forms that are valid but not recommended."""
 
 import ipaddress
-import re
 from collections.abc import Iterator
 
 from clientgo.internal.hosts import parse_ip
 from clientgo_apiserver.api.gotext import quoted_text
+from clientgo_apiserver.api.names import without_zeros
 from clientgo_apiserver.releases.release import current
-
-_LEADING_ZEROS = re.compile(r"(^|\.)0+(?=\d)")
 
 
 def _is_invalid() -> str:
@@ -19,7 +17,7 @@ def _is_invalid() -> str:
 
 def ip_warnings(text: str, path: str) -> Iterator[str]:
     """Yield the warnings about a valid IP address."""
-    plain = _LEADING_ZEROS.sub(r"\1", text)
+    plain = without_zeros(text)
     address = parse_ip(plain)
     if address is None:
         return
@@ -34,7 +32,7 @@ def ip_warnings(text: str, path: str) -> Iterator[str]:
 
 def cidr_warnings(text: str, path: str) -> Iterator[str]:
     """Yield the warnings about a valid network."""
-    plain = _LEADING_ZEROS.sub(r"\1", text)
+    plain = without_zeros(text)
     try:
         interface = ipaddress.ip_interface(plain)
     except ValueError:

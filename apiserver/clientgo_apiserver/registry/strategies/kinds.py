@@ -1,6 +1,6 @@
 """Strategies by kind, and those of kinds that need only a step of their own."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from clientgo.meta.apply.mergerules import FieldPath
 from clientgo_apiserver.api.resources import Object, Resource
@@ -101,18 +101,6 @@ class _DeploymentStrategy(Strategy):
         return obj["spec"], obj["metadata"].get("annotations")
 
 
-class _OrphaningStrategy(Strategy):
-    """Strategy of replication controllers."""
-
-    propagation = "Orphan"
-
-
-class _EventStrategy(Strategy):
-    """Strategy of events, which own nothing."""
-
-    propagation = ""
-
-
 class _AutoscalerStrategy(Strategy):
     """Autoscalers: those of version 1 are validated with all that their annotations hold."""
 
@@ -129,7 +117,7 @@ def _current_autoscaler(obj: Object) -> Object:
     return autoscaler_v1_to_v2(obj) if obj["apiVersion"] == "autoscaling/v1" else obj
 
 
-class _JobStrategy(_OrphaningStrategy):
+class _JobStrategy(Strategy):
     """Strategy of Jobs."""
 
     def prepare_for_create(self, _: Write, new: Object) -> Object:
@@ -231,27 +219,34 @@ class _EndpointSliceStrategy(Strategy):
         return self.prepare_for_create(context, super().prepare_for_update(context, new, old))
 
 
-class _TaintStrategy(Strategy):
-    """Strategy of kinds with taints of devices, whose time is that of the write unless the client sets it."""
+class _CompletingStrategy(Strategy):
+    """Strategy of kinds whose objects every write completes, by a function of the object and the time of the write."""
+
+    def __init__(self, complete: Callable[[Object, str], Object]) -> None:
+        super().__init__()
+        self._complete = complete
 
     def prepare_for_create(self, context: Write, new: Object) -> Object:
-        """Return the object with the times of its taints."""
-        spec: Object = new.get("spec") or {}
-        changes: Object = {}
-        if "taint" in spec:
-            changes["taint"] = _dated(spec["taint"], context.now)
-        if any(device.get("taints") for device in spec.get("devices") or ()):
-            changes["devices"] = [
-                {**device, "taints": [_dated(taint, context.now) for taint in device["taints"]]}
-                if device.get("taints")
-                else device
-                for device in spec["devices"]
-            ]
-        return {**new, "spec": {**spec, **changes}} if changes else new
+        """Return the completed object."""
+        return self._complete(new, context.now)
 
     def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
-        """Return the object with the times of its taints, and its generation."""
-        return super().prepare_for_update(context, self.prepare_for_create(context, new), old)
+        """Return the completed object with its generation."""
+        return super().prepare_for_update(context, self._complete(new, context.now), old)
+
+
+def _with_dated_taints(obj: Object, now: str) -> Object:
+    """Return an object whose taints of devices have a time: that of the write unless the client sets it."""
+    spec: Object = obj.get("spec") or {}
+    changes: Object = {}
+    if "taint" in spec:
+        changes["taint"] = _dated(spec["taint"], now)
+    if any(device.get("taints") for device in spec.get("devices") or ()):
+        changes["devices"] = [
+            {**device, "taints": [_dated(taint, now) for taint in device["taints"]]} if device.get("taints") else device
+            for device in spec["devices"]
+        ]
+    return {**obj, "spec": {**spec, **changes}} if changes else obj
 
 
 def _dated(taint: Object, now: str) -> Object:
@@ -274,33 +269,15 @@ class _DriverStrategy(Strategy):
         return self.counted_update(context, new, old)
 
 
-class _ServiceAccountStrategy(Strategy):
-    """Strategy of ServiceAccounts, which refer to secrets of their namespace by name alone."""
-
-    def prepare_for_create(self, _: Write, new: Object) -> Object:
-        """Return the account with the names of its secrets."""
-        if not new.get("secrets"):
-            return new
-        return {**new, "secrets": [{"name": item["name"]} if "name" in item else {} for item in new["secrets"]]}
-
-    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
-        """Return the account with the names of its secrets."""
-        return super().prepare_for_update(context, self.prepare_for_create(context, new), old)
+def _with_secret_names(account: Object, _: str) -> Object:
+    """Return a ServiceAccount that refers to secrets of its namespace by name alone."""
+    if not account.get("secrets"):
+        return account
+    return {**account, "secrets": [{"name": item["name"]} if "name" in item else {} for item in account["secrets"]]}
 
 
-class _ClaimStrategy(Strategy):
-    """Strategy of PersistentVolumeClaims, which name their source in two ways."""
-
-    def prepare_for_create(self, _: Write, new: Object) -> Object:
-        """Return the claim with both fields of its source."""
-        return _with_sources(new)
-
-    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
-        """Return the claim with both fields of its source."""
-        return super().prepare_for_update(context, _with_sources(new), old)
-
-
-def _with_sources(claim: Object) -> Object:
+def _with_sources(claim: Object, _: str) -> Object:
+    """Return a PersistentVolumeClaim with both fields that name its source."""
     spec = dict(claim.get("spec") or {})
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and not reference and not _is_source(source):
@@ -321,30 +298,30 @@ _REQUESTS = ("certificates.k8s.io", "certificatesigningrequests")
 STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("", "namespaces", ""): _NamespaceStrategy(),
     ("", "namespaces", "finalize"): _FinalizeStrategy(),
-    ("", "persistentvolumeclaims", ""): _ClaimStrategy(),
+    ("", "persistentvolumeclaims", ""): _CompletingStrategy(_with_sources),
     ("", "pods", ""): PodStrategy(),
     ("", "pods", "status"): StatusStrategy("ownerReferences"),
     ("", "pods", "ephemeralcontainers"): EphemeralContainersStrategy(),
     ("", "pods", "resize"): ResizeStrategy(),
     ("", "persistentvolumes", "status"): _VolumeStatusStrategy(),
-    ("", "serviceaccounts", ""): _ServiceAccountStrategy(),
+    ("", "serviceaccounts", ""): _CompletingStrategy(_with_secret_names),
     ("", "services", ""): ServiceStrategy(),
     ("", "services", "status"): _BalancedStatusStrategy(),
-    ("", "replicationcontrollers", ""): _OrphaningStrategy(),
-    ("", "events", ""): _EventStrategy(),
+    ("", "replicationcontrollers", ""): Strategy(propagation="Orphan"),
+    ("", "events", ""): Strategy(propagation=""),
     ("apiextensions.k8s.io", "customresourcedefinitions", ""): _DefinitionStrategy(),
     ("apiregistration.k8s.io", "apiservices", ""): _APIServiceStrategy(),
     ("apps", "deployments", ""): _DeploymentStrategy(),
     ("apps", "deployments", "status"): StatusStrategy("labels"),
     ("apps", "deployments", "scale"): _DeploymentStrategy(),
     ("autoscaling", "horizontalpodautoscalers", ""): _AutoscalerStrategy(),
-    ("batch", "jobs", ""): _JobStrategy(),
+    ("batch", "jobs", ""): _JobStrategy(propagation="Orphan"),
     ("batch", "jobs", "status"): _JobStatusStrategy(),
     ("discovery.k8s.io", "endpointslices", ""): _EndpointSliceStrategy(),
     ("networking.k8s.io", "ingresses", "status"): _BalancedStatusStrategy(),
     ("networking.k8s.io", "servicecidrs", ""): _ServiceCIDRStrategy(),
-    ("resource.k8s.io", "devicetaintrules", ""): _TaintStrategy(),
-    ("resource.k8s.io", "resourceslices", ""): _TaintStrategy(),
+    ("resource.k8s.io", "devicetaintrules", ""): _CompletingStrategy(_with_dated_taints),
+    ("resource.k8s.io", "resourceslices", ""): _CompletingStrategy(_with_dated_taints),
     ("scheduling.k8s.io", "priorityclasses", ""): _PriorityClassStrategy(),
     ("storage.k8s.io", "csidrivers", ""): _DriverStrategy(),
     (*_REQUESTS, ""): RequestStrategy(),

@@ -30,8 +30,10 @@ class Strategy:
 
     graceful = False
     """True if deletions may have a grace period."""
-    propagation = "Background"
-    """Propagation policy of deletions without one (DefaultGarbageCollectionPolicy); "" for kinds that own nothing."""
+
+    def __init__(self, *, propagation: str = "Background") -> None:
+        self.propagation = propagation
+        """Propagation policy of deletions without one (DefaultGarbageCollectionPolicy); "" if the kind owns nothing."""
 
     def ignored_fields(self, resource: Resource) -> tuple[FieldPath, ...]:
         """Return the paths that `reset_fields` resets: field management ignores them (GetResetFields)."""
@@ -103,6 +105,7 @@ class StatusStrategy(Strategy):
     """Strategy of the status of built-in kinds; it may change metadata except for the fields in `unchanged`."""
 
     def __init__(self, *unchanged: str) -> None:
+        super().__init__()
         self._unchanged = unchanged
 
     def ignored_fields(self, _: Resource) -> tuple[FieldPath, ...]:

@@ -1,11 +1,8 @@
 """Warnings about valid objects of built-in kinds, with the words of kube-apiserver: functions by group and plural."""
 
 import base64
-import binascii
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 
-from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.quantities import ParsedQuantity
 from clientgo_apiserver.api.gotext import quoted_text
 from clientgo_apiserver.api.names import label_errors
@@ -19,12 +16,12 @@ from clientgo_apiserver.registry.strategies.podwarnings import (
     pod_warnings,
     selector_term_warnings,
 )
+from clientgo_apiserver.registry.validation.certificates import pem_blocks
 from clientgo_apiserver.releases.release import current
 
 Warn = Callable[[Object, Object | None], Iterable[str]]
 """Returns the warnings about an object and the one it replaces, None if it is created."""
 
-_PEM_LINE = lazy_pattern(rb"-----(BEGIN|END) ([^-]*)-----\s*")
 _DNS_LABEL = "which can result in surprising behavior; a DNS label is recommended"
 _STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
@@ -302,7 +299,7 @@ def _secret(new: Object, _: Object | None) -> Iterator[str]:
     if new.get("type") != "kubernetes.io/tls":
         return
     data = new.get("data") or {}
-    certificates, keys = (_pem_blocks(data.get(key) or "") for key in ("tls.crt", "tls.key"))
+    certificates, keys = (_contents(data.get(key) or "") for key in ("tls.crt", "tls.key"))
     if "CERTIFICATE" not in certificates:
         yield f"tls: {_certificate_error(list(certificates))}"
     elif not any(kind == "PRIVATE KEY" or kind.endswith(" PRIVATE KEY") for kind in keys):
@@ -311,20 +308,12 @@ def _secret(new: Object, _: Object | None) -> Iterator[str]:
         yield "x509: malformed certificate"
 
 
-def _pem_blocks(encoded: str) -> dict[str, bytes]:
-    blocks: dict[str, bytes] = {}
-    kind, body = b"", list[bytes]()
-    for line in base64.b64decode(encoded).splitlines():
-        match = _PEM_LINE.fullmatch(line)
-        if match is None:
-            body.append(line)
-        elif match[1] == b"BEGIN":
-            kind, body = match[2], []
-        elif match[2] == kind:
-            with suppress(binascii.Error, UnicodeDecodeError):
-                blocks.setdefault(kind.decode(), binascii.a2b_base64(b"".join(body)))
-            kind = b""
-    return blocks
+def _contents(encoded: str) -> dict[str, bytes]:
+    """Return the first block of PEM of each type."""
+    contents: dict[str, bytes] = {}
+    for kind, content, _ in pem_blocks(base64.b64decode(encoded).decode(errors="replace")):
+        contents.setdefault(kind, content)
+    return contents
 
 
 def _certificate_error(skipped: list[str]) -> str:

@@ -22,10 +22,10 @@ A line is `PATH RULE [ARGUMENT...] [at PATH] [when CONDITION [and CONDITION...]]
 - **at**: where Kubernetes reports the error if not at the path; `at .` is the value itself.
 - **Rule**: `@Type`, or the name of a function that a module registers by `@rule()`: `generic.py` has the general ones,
   the other modules those of single kinds. Digits become integers, a comma-separated argument stays one string.
-- **Condition**: `path` (not empty), `path = value`, `path != value`, `path in a,b`, relative to the type's value like
-  the rule's path; `Type:path` is relative to the nearest enclosing value of a type. `create` and
-  `update` hold for these operations, and `path changed` for new objects and where the value is not that of the object
-  before.
+- **Condition**: `path` (not empty), `path empty`, `path set` (present, even if it is empty), `path unset`,
+  `path = value`, `path != value`, `path in a,b`, relative to the type's value like the rule's path; `Type:path` is
+  relative to the nearest enclosing value of a type. `create` and `update` hold for these operations, and
+  `path changed` for new objects and where the value is not that of the object before.
 
 A function takes `(value, scope, *arguments)` and returns the errors, whose fields are relative to the value ("" is the
 value itself). `scope.value` is the value of the type, `scope.old` the one it replaces if it was reached without passing

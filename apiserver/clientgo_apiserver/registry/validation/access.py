@@ -4,26 +4,17 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from clientgo_apiserver.api.gotext import json_type
 from clientgo_apiserver.api.limits import MAX_DATA_BYTES
-from clientgo_apiserver.api.names import data_key_errors, qualified_errors, subdomain_errors
+from clientgo_apiserver.api.names import data_key_errors, qualified_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import (
-    Cause,
-    forbidden_field,
-    invalid_value,
-    not_supported,
-    required,
-    too_long,
-)
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, required, too_long
 from clientgo_apiserver.gotypes.metadata import STANDARD_FINALIZERS
 from clientgo_apiserver.http.gojson import explain
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.registry.validation.workloads.controllers import is_convertible
 
-_GROUP = "rbac.authorization.k8s.io"
 _MAX_PRIORITY = 1_000_000_000
 SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 """Priority classes of the system, and their values."""
@@ -39,57 +30,10 @@ _ACCOUNT = "kubernetes.io/service-account.name"
 
 
 @rule()
-def policy_rule(value: Object, scope: FieldScope) -> Iterator[Cause]:
-    """Check a rule of a role: verbs, and either resources or URLs."""
-    urls = value.get("nonResourceURLs")
-    if not value.get("verbs"):
-        yield required("verbs", "verbs must contain at least one value")
-    if urls:
-        if scope.root.value["kind"] == "Role":
-            yield invalid_value("nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
-        if any(value.get(field) for field in ("apiGroups", "resources", "resourceNames")):
-            reason = "rules cannot apply to both regular resources and non-resource URLs"
-            yield invalid_value("nonResourceURLs", urls, reason)
-        return
-    for field, word in (("apiGroups", "api group"), ("resources", "resource")):
-        if not value.get(field):
-            yield required(field, f"resource rules must supply at least one {word}")
-
-
-@rule()
 def selector_requirements(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject an invalid selector once more, as Go does, which converts it."""
     if not is_convertible(value):
         yield invalid_value("", None, "invalid label selector.")
-
-
-@rule()
-def subject(value: Object, scope: FieldScope) -> Iterator[Cause]:
-    """Check a subject of a binding by its kind."""
-    kind, name, group = (value.get(field) or "" for field in ("kind", "name", "apiGroup"))
-    if not name:
-        yield required("name")
-    if kind == "ServiceAccount":
-        yield from (invalid_value("name", name, reason) for reason in (subdomain_errors(name) if name else ()))
-        if group:
-            yield not_supported("apiGroup", group, ("",))
-        if scope.root.value["kind"] == "ClusterRoleBinding" and not value.get("namespace"):
-            yield required("namespace")
-    elif kind not in ("User", "Group"):
-        yield not_supported("kind", kind, ("ServiceAccount", "User", "Group"))
-    elif group != _GROUP:
-        yield not_supported("apiGroup", group, (_GROUP,))
-
-
-@rule(update=True)
-def role_change(new: Object | None, old: Object | None, _: FieldScope) -> Iterator[Cause]:
-    """Reject another role of a binding."""
-    if new != old:
-        fields = ("apiGroup", "kind", "name")
-        go_reference = {
-            "APIGroup" if field == "apiGroup" else field.title(): (new or {}).get(field, "") for field in fields
-        }
-        yield invalid_value("", go_reference, "cannot change roleRef")
 
 
 @rule(update=True)
@@ -164,13 +108,3 @@ def finalizer(value: str, _: FieldScope) -> Iterator[Cause]:
     yield from (invalid_value("", value, reason) for reason in qualified_errors(value))
     if "/" not in value and value not in STANDARD_FINALIZERS:
         yield invalid_value("", value, "name is neither a standard finalizer name nor is it fully qualified")
-
-
-@rule()
-def namespace_phase(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check that the phase of a namespace says whether it is being deleted."""
-    deleted: Any = "deletionTimestamp" in value["metadata"]
-    expected, phase = "Terminating" if deleted else "Active", (value.get("status") or {}).get("phase") or ""
-    if phase != expected:
-        state = "is not empty" if deleted else "is empty"
-        yield invalid_value("status.Phase", phase, f"may only be '{expected}' if `deletionTimestamp` {state}")

@@ -18,6 +18,7 @@ from clientgo_apiserver.api.status import (
     forbidden_field,
     invalid_value,
     not_supported,
+    omitted_value,
     quoted,
     required,
     too_long,
@@ -55,7 +56,7 @@ def _load_request(der: bytes) -> "CertificateSigningRequest":
     return load_der_x509_csr(der)
 
 
-def _blocks(pem: str) -> list[tuple[str, bytes, bool]]:
+def pem_blocks(pem: str) -> list[tuple[str, bytes, bool]]:
     """Return the blocks of PEM: type, content, and whether it has headers."""
     blocks, data, begin = [], pem.encode(), None
     for mark in _MARK.finditer(data):
@@ -149,7 +150,7 @@ def trust_bundle(value: str | None, scope: FieldScope) -> Iterator[Cause]:
         return
     places = defaultdict[bytes, list[int]](list)
     reasons = []
-    for index, (kind, der, has_headers) in enumerate(_blocks(text)):
+    for index, (kind, der, has_headers) in enumerate(pem_blocks(text)):
         if reason := f"bad block type: {kind}" if kind != "CERTIFICATE" else "PEM block headers" if has_headers else "":
             reasons.append(f"entry {index} has {reason}")
         elif reason := _authority_error(der):
@@ -226,7 +227,7 @@ def stub_request(value: str | None, _: FieldScope) -> Iterator[Cause]:
     except ValueError:
         reason = "must be a valid PKCS#10 CSR"
     if reason:
-        yield Cause("FieldValueInvalid", "", f"Invalid value: {reason}")
+        yield omitted_value("", reason)
 
 
 def _key_error(request: "CertificateSigningRequest") -> str:
@@ -281,7 +282,7 @@ def certificate_status(new: Object, old: Object, _: FieldScope) -> Iterator[Caus
     elif not final and status != before:
         reason = 'status is immutable unless transitioning to "Issued", "Denied", or "Failed"'
     if reason:
-        yield Cause("FieldValueInvalid", "status", f"Invalid value: {reason}")
+        yield omitted_value("status", reason)
 
 
 def _issued_errors(obj: Object) -> Iterator[Cause]:
@@ -290,7 +291,7 @@ def _issued_errors(obj: Object) -> Iterator[Cause]:
     if len(chain) > _MAX_CHAIN:
         yield too_long(field, _MAX_CHAIN)
         return
-    blocks = _blocks(chain)
+    blocks = pem_blocks(chain)
     if not blocks:
         yield invalid_value(field, chain, "issued certificate chain must contain at least one certificate")
         return
@@ -365,7 +366,7 @@ def signing_request(value: str | None, scope: FieldScope) -> Iterator[Cause]:
 def _request_error(pem: bytes) -> str:
     from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415  # as in `_load`
 
-    kind, der, _ = next(iter(_blocks(pem.decode(errors="replace"))), ("", b"", False))
+    kind, der, _ = next(iter(pem_blocks(pem.decode(errors="replace"))), ("", b"", False))
     if kind != "CERTIFICATE REQUEST":
         return "PEM block type must be CERTIFICATE REQUEST"
     try:
@@ -420,7 +421,7 @@ def _request_conditions(conditions: list[Object], before: list[Object]) -> Itera
 
 def _certificate_error(pem: bytes) -> str:
     """Return what is wrong with issued certificates; empty if nothing is."""
-    blocks = _blocks(pem.decode(errors="replace"))
+    blocks = pem_blocks(pem.decode(errors="replace"))
     for kind, der, has_headers in blocks:
         if kind != "CERTIFICATE":
             return f"only CERTIFICATE PEM blocks are allowed, found {quoted(kind)}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from clientgo_apiserver.api.names import label_errors, path_segment_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required
+from clientgo_apiserver.api.status import Cause, duplicate, invalid_value, required
 from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.network import cidr
@@ -51,21 +51,6 @@ def local_bundle(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject certificates of a server that is this one."""
     size = len(base64.b64decode(value))
     yield invalid_value("", f"{size} bytes", "local APIServices may not have a caBundle")
-
-
-@rule(absent=True)
-def volume_source(value: Any, _: FieldScope) -> Iterator[Cause]:
-    """Check that an attachment has exactly one source."""
-    sources = {
-        name: source
-        for name in ("persistentVolumeName", "inlineVolumeSpec")
-        if (source := (value or {}).get(name)) is not None
-    }
-    reason = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-    if len(sources) != 1:
-        yield forbidden_field("", reason) if sources else required("", reason)
-    elif sources.get("persistentVolumeName") == "":
-        yield required("persistentVolumeName", "must specify non empty persistentVolumeName")
 
 
 @rule()

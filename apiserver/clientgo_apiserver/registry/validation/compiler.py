@@ -262,8 +262,10 @@ def _condition(path: str, operator: str = "", expected: str = "") -> ScopeTest:
     values = expected.split(",")
     if operator == "changed":
         return lambda scope: scope.old is None or not same(read(scope.value), read(scope.old))
-    if operator == "":
-        return lambda scope: actual(scope) not in (None, "", [], {}, False)
+    if operator in ("", "empty"):
+        return lambda scope: (actual(scope) in (None, "", [], {}, False)) is (operator == "empty")
+    if operator in ("set", "unset"):
+        return lambda scope: (actual(scope) is None) is (operator == "unset")
     if operator == "!=":
         return lambda scope: generic.text(actual(scope)) != expected
     return lambda scope: generic.text(actual(scope)) in values

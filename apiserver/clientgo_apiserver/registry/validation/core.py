@@ -48,10 +48,8 @@ def event(new: Object, scope: FieldScope) -> Iterator[Cause]:
 
 def _namespace_errors(event: Object) -> Iterator[Cause]:
     """Check that an event is in the namespace of its object; events of cluster-scoped objects are in `default`."""
-    about, namespace = (
-        (event.get("involvedObject") or {}).get("namespace") or "",
-        event["metadata"].get("namespace", ""),
-    )
+    about = (event.get("involvedObject") or {}).get("namespace") or ""
+    namespace = event["metadata"].get("namespace", "")
     timed = bool(event.get("eventTime"))
     homes = ("default", "kube-system") if timed else ("default",)
     if namespace not in homes if not about else namespace != about and not timed:

@@ -9,17 +9,15 @@ from clientgo.internal.patterns import lazy_pattern
 from clientgo.meta.jsonvalues import canonical, same
 from clientgo_apiserver.api.names import label_errors, qualified_errors, subdomain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required, too_long, too_many
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required, too_long
 from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import is_extended
-from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
-_MAX_RAW, _MAX_NAME, _MAX_ID, _MAX_ATTRIBUTES, _MAX_CONDITIONS = 10 * 1024, 253, 32, 32, 4
+_MAX_RAW, _MAX_NAME, _MAX_ID, _MAX_ATTRIBUTES = 10 * 1024, 253, 32, 32
 _IDENTIFIER = lazy_pattern("[A-Za-z_][A-Za-z0-9_]*")
-_UUID = lazy_pattern("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
-_BOTH = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
 _NODES = ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection")
 _SLICE_NODES = f"exactly one of {', '.join(f'`{field}`' for field in _NODES)} is required"
 _DEVICE_NODES = "`nodeName`, `nodeSelector`"
@@ -35,19 +33,6 @@ def distinct(value: list[Any], _: FieldScope, field: str = "") -> Iterator[Cause
         if (text := canonical(key)) in seen:
             yield duplicate(f"[{index}]", key)
         seen.add(text)
-
-
-@rule()
-def both_forms(_: Object, __: FieldScope) -> Iterator[Cause]:
-    """Reject a request with both forms; for a rule with a condition."""
-    yield invalid_value("", None, _BOTH)
-
-
-@rule()
-def request_names(value: list[str], scope: FieldScope) -> Iterator[Cause]:
-    """Check references to requests of the claim."""
-    for index, name in enumerate(value):
-        yield from within(f"[{index}]", request_name(name or "", scope))
 
 
 @rule()
@@ -141,14 +126,6 @@ def pool_name(value: str | None, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def share_id(value: str, _: FieldScope) -> Iterator[Cause]:
-    """Check the identifier of a share of a device."""
-    if _UUID.fullmatch(value) is None:
-        form = "`xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters"
-        yield invalid_value("", value, f"uid must be in RFC 4122 normalized form, {form}")
-
-
-@rule()
 def reserved(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check that only an allocated claim is reserved, and that one that is being deleted gets no new users."""
     status, before = value.get("status") or {}, (scope.old or {}).get("status") or {}
@@ -214,13 +191,6 @@ def single_term(value: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def slice_content(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Reject a slice with counters and devices."""
-    if value.get("sharedCounters") is not None and value.get("devices") is not None:
-        yield invalid_value("", "", "only one of `sharedCounters` or `devices` is allowed")
-
-
-@rule()
 def counter_names(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the names of counters."""
     for name in sorted(value):
@@ -260,27 +230,3 @@ def device_nodes(value: Object, scope: FieldScope) -> Iterator[Cause]:
         yield from _node_errors(value, fields, reason, reason, "empty")
     elif any(value.get(field) is not None for field in fields):
         yield invalid_value("", None, f"{_DEVICE_NODES} and `allNodes` can only be set if {_PER_DEVICE}")
-
-
-@rule()
-def binding_conditions(value: Object, scope: FieldScope) -> Iterator[Cause]:
-    """Check the conditions that a scheduler waits for before it binds a pod."""
-    names = {field: value.get(field) or [] for field in ("bindingConditions", "bindingFailureConditions")}
-    for field, conditions in names.items():
-        if len(conditions) > _MAX_CONDITIONS:
-            yield too_many(field, len(conditions), _MAX_CONDITIONS)
-        for index, name in enumerate(conditions):
-            yield from (invalid_value(f"{field}[{index}]", name, reason) for reason in qualified_errors(name or ""))
-    for field, conditions in names.items():
-        yield from within(field, distinct(conditions, scope))
-    success, failure = names.values()
-    for index, name in enumerate(failure):
-        if name in success:
-            reason = "bindingFailureConditions must not overlap with bindingConditions"
-            yield invalid_value(f"bindingFailureConditions[{index}]", name, reason)
-    if failure and not success:
-        reason = "bindingConditions are required to use bindingFailureConditions"
-        yield invalid_value("bindingConditions", None, reason)
-    if success and not failure:
-        reason = "bindingFailureConditions are required to use bindingConditions"
-        yield invalid_value("bindingFailureConditions", None, reason)

@@ -74,11 +74,8 @@ def match_conditions(spec: Object, _: FieldScope) -> Causes:
         yield too_many("matchConditions", len(conditions), _MOST_CONDITIONS)
     seen: list[str] = []
     for index, condition in enumerate(conditions):
-        field_path, name, source = (
-            f"matchConditions[{index}]",
-            condition.get("name") or "",
-            (condition.get("expression") or "").strip(),
-        )
+        field_path, name = f"matchConditions[{index}]", condition.get("name") or ""
+        source = (condition.get("expression") or "").strip()
         if source:
             yield from _expression(f"{field_path}.expression", source, AdmissionScope(params="paramKind" in spec), BOOL)
         else:
@@ -114,11 +111,8 @@ def policy_validations(spec: Object, _: FieldScope) -> Causes:
     """Check the expressions and messages of validations."""
     params, composed = "paramKind" in spec, composed_variables(spec)
     for index, validation in enumerate(spec.get("validations") or ()):
-        field_path, source, message = (
-            f"validations[{index}]",
-            validation.get("expression") or "",
-            validation.get("message") or "",
-        )
+        field_path, message = f"validations[{index}]", validation.get("message") or ""
+        source = validation.get("expression") or ""
         if not source.strip():
             yield required(f"{field_path}.expression", "expression is not specified")
         else:
@@ -148,11 +142,8 @@ def audit_annotations(spec: Object, scope: FieldScope) -> Causes:
     value_scope = AdmissionScope("paramKind" in spec, composed=composed_variables(spec))
     seen: list[str] = []
     for index, annotation in enumerate(annotations):
-        field_path, key, source = (
-            f"auditAnnotations[{index}]",
-            annotation.get("key") or "",
-            annotation.get("valueExpression") or "",
-        )
+        field_path, key = f"auditAnnotations[{index}]", annotation.get("key") or ""
+        source = annotation.get("valueExpression") or ""
         yield from (
             invalid_value(f"{field_path}.key", f"{name}/{key}", reason) for reason in qualified_errors(f"{name}/{key}")
         )

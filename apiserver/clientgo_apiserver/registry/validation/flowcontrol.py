@@ -4,25 +4,16 @@ from collections.abc import Iterator
 from math import log2
 
 from clientgo.meta.jsonvalues import same
-from clientgo_apiserver.api.names import label_errors, subdomain_errors
+from clientgo_apiserver.api.names import label_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.api.status import Cause, invalid_value, not_supported
 from clientgo_apiserver.gotypes.gostructs import go_struct
-from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 _EXEMPT, _CATCH_ALL, _EVERY = "exempt", "catch-all", "*"
 _MAX_PRECEDENCE, _MAX_QUEUES, _MAX_HASH_BITS = 10_000, 10**7, 60
 _METHODS = ("ByNamespace", "ByUser")
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
-_SUBJECTS = {"ServiceAccount": "serviceAccount", "User": "user", "Group": "group"}
-
-
-@rule()
-def exempt_level(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check that the level `exempt`, and no other, has that type."""
-    kind = (value.get("spec") or {}).get("type") or ""
-    if (value["metadata"].get("name") == _EXEMPT) != (kind == "Exempt"):
-        yield invalid_value("spec.type", kind, "must be 'Exempt' if and only if `name` is 'exempt'")
 
 
 @rule(update=True)
@@ -75,38 +66,6 @@ def distinguisher(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the method that distinguishes flows; the message has the whole struct."""
     if value.get("type") not in _METHODS:
         yield not_supported("type", {"Type": value.get("type") or ""}, _METHODS)
-
-
-@rule()
-def flow_subject(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check that a subject has the field of its kind, and no other."""
-    kind = value.get("kind") or ""
-    if kind not in _SUBJECTS:
-        yield not_supported("kind", kind, sorted(_SUBJECTS))
-        return
-    field = _SUBJECTS[kind]
-    subject = value.get(field)
-    yield from within(field, _subject_errors(kind, field, subject))
-    for other in ("serviceAccount", "user", "group"):
-        if other != field and value.get(other) is not None:
-            owner = next(name for name, each in _SUBJECTS.items() if each == other)
-            yield forbidden_field(other, f"{other} is forbidden when subject kind is not '{owner}'")
-
-
-def _subject_errors(kind: str, field: str, subject: Object | None) -> Iterator[Cause]:
-    if subject is None:
-        yield required("", f"{field} is required when subject kind is '{kind}'")
-        return
-    name, namespace = subject.get("name") or "", subject.get("namespace") or ""
-    if not name:
-        yield required("name")
-    elif kind == "ServiceAccount" and name != _EVERY:
-        yield from (invalid_value("name", name, reason) for reason in subdomain_errors(name))
-    if kind == "ServiceAccount":
-        if not namespace:
-            yield required("namespace", "must specify namespace for service account")
-        else:
-            yield from (invalid_value("namespace", namespace, reason) for reason in label_errors(namespace))
 
 
 @rule()

@@ -1,5 +1,6 @@
 """General rules of single values: presence, choices, bounds, formats, immutability."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from clientgo_apiserver.api.status import (
     forbidden_field,
     invalid_value,
     not_supported,
+    omitted_value,
     too_long,
     too_many,
 )
@@ -63,20 +65,6 @@ def set_required(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]
 
 
 @rule()
-def not_empty(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
-    """Reject an empty value with this message; an absent one is allowed (a pointer in Go)."""
-    if value in _NOTHING:
-        yield required_value("", detail)
-
-
-@rule()
-def invalid_empty(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
-    """Reject an empty value as invalid with this message; an absent one is allowed."""
-    if value in _NOTHING:
-        yield invalid_value("", value, detail)
-
-
-@rule()
 def forbidden(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
     """Reject a value that is not empty."""
     if value not in _NOTHING:
@@ -87,6 +75,30 @@ def forbidden(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
 def forbidden_if_set(_: Any, __: FieldScope, detail: str) -> Iterator[Cause]:
     """Reject a value that is present, even if it is empty."""
     yield forbidden_field("", detail)
+
+
+@rule()
+def missing(_: Any, __: FieldScope, detail: str) -> Iterator[Cause]:
+    """Require what is absent; for rules with a condition."""
+    yield required_value("", detail)
+
+
+@rule()
+def invalid_as(_: Any, __: FieldScope, text: str, detail: str) -> Iterator[Cause]:
+    """Reject any value that is present; the message has this text, or `null`, instead. For rules with a condition."""
+    yield invalid_value("", None if text == "null" else text, detail)
+
+
+@rule()
+def omitted(_: Any, __: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject any value that is present, which the message does not show; for rules with a condition."""
+    yield omitted_value("", detail)
+
+
+@rule()
+def invalid_struct(value: Any, _: FieldScope, name: str, detail: str) -> Iterator[Cause]:
+    """Reject a struct of this internal type, which the message shows; for rules with a condition."""
+    yield invalid_value("", go_struct(name, value), detail)
 
 
 @rule()
@@ -122,6 +134,20 @@ def reject(value: Any, _: FieldScope, choices: str) -> Iterator[Cause]:
 
 
 @rule()
+def apart_from(value: list[Any], scope: FieldScope, field: str, detail: str) -> Iterator[Cause]:
+    """Reject items that another list of the type has."""
+    other_items = scope.value.get(field) or ()
+    yield from (invalid_value(f"[{index}]", item, detail) for index, item in enumerate(value) if item in other_items)
+
+
+@rule()
+def matching(value: str, _: FieldScope, pattern: str, detail: str) -> Iterator[Cause]:
+    """Reject a text that the whole pattern does not match."""
+    if re.fullmatch(pattern, value, re.DOTALL) is None:
+        yield invalid_value("", value, detail)
+
+
+@rule()
 def least(value: Any, _: FieldScope, limit: int) -> tuple[Cause, ...]:
     """Reject a number below the limit."""
     return () if value >= limit else (invalid_value("", value, f"must be greater than or equal to {limit}"),)
@@ -132,12 +158,6 @@ def positive(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject a number that is not positive; an absent one is zero."""
     if (value or 0) <= 0:
         yield invalid_value("", value or 0, "must be greater than zero")
-
-
-@rule()
-def positive_if_set(value: Any, scope: FieldScope) -> Iterable[Cause]:
-    """Reject a number that is not positive."""
-    return positive(value, scope)
 
 
 @rule()
@@ -285,10 +305,10 @@ def immutable(new: Any, old: Any, _: FieldScope, detail: str = IMMUTABLE) -> Ite
 
 
 @rule(update=True)
-def immutable_struct(new: Any, old: Any, scope: FieldScope, name: str) -> Iterator[Cause]:
+def immutable_struct(new: Any, old: Any, _: FieldScope, name: str, detail: str = IMMUTABLE) -> Iterator[Cause]:
     """Reject a change of a struct of this internal type, which the message shows."""
     if not same(new, old):
-        yield invalid_value("", go_struct(name, new), IMMUTABLE)
+        yield invalid_value("", go_struct(name, new), detail)
 
 
 @rule(update=True)

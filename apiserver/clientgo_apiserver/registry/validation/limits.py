@@ -8,6 +8,7 @@ from clientgo_apiserver.api.gotext import quoted_text
 from clientgo_apiserver.api.names import label_value_errors, qualified_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.network import cidr
 from clientgo_apiserver.registry.validation.pods.resources import amount, is_native, name_errors, quantity_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
@@ -62,17 +63,11 @@ def quota_scopes(spec: Object, _: FieldScope) -> Iterator[Cause]:
         name, operator, values = term.get("scopeName") or "", term.get("operator") or "", term.get("values") or []
         for reason in _scope_errors(name, hard):
             applied = reason.endswith("resource")
-            invalid = _go_selector(selector) if applied else name
+            invalid = go_struct("ScopeSelector", selector) if applied else name
             yield invalid_value(field_path if applied else f"{field_path}.scopeName", invalid, reason)
         if name in _EXISTING and operator != "Exists":
             yield invalid_value(f"{field_path}.operator", operator, _EXISTING_RULE)
         yield from _operator_errors(field_path, operator, values)
-
-
-def _go_selector(selector: Object) -> Object:
-    terms = selector.get("matchExpressions") or ()
-    members = (("ScopeName", "scopeName"), ("Operator", "operator"), ("Values", "values"))
-    return {"MatchExpressions": [{go_name: term.get(field) for go_name, field in members} for term in terms]}
 
 
 def _scope_errors(name: str, hard: Iterable[str]) -> Iterator[str]:
@@ -192,8 +187,7 @@ def node_amounts(value: Object, scope: FieldScope) -> Iterator[Cause]:
     addresses = (status.get("addresses") or []) if scope.updates else []
     for index, address in enumerate(addresses):
         if address in addresses[:index]:
-            go_address = {"Type": address.get("type", ""), "Address": address.get("address", "")}
-            yield duplicate(f"status.addresses[{index}]", go_address)
+            yield duplicate(f"status.addresses[{index}]", go_struct("NodeAddress", address))
 
 
 @rule()

@@ -9,12 +9,12 @@ from clientgo.internal.hosts import parse_ip
 from clientgo_apiserver.api import names
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.gotypes.metadata import service_name_errors
 from clientgo_apiserver.registry.validation.generic import ip_address, port
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 from clientgo_apiserver.releases.release import current
 
-_MAX_AFFINITY = 86400
 _BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_ENDS = ("/..", "/.")
 _WILDCARD = r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -109,10 +109,10 @@ def canonical_name(value: str | None, _: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", name, reason)
 
 
-@rule()
-def domain_prefixed_path(value: str, __: FieldScope) -> Iterator[Cause]:
+@rule(absent=True)
+def domain_prefixed_path(value: str | None, __: FieldScope) -> Iterator[Cause]:
     """Require a domain and a path, such as `acme.io/foo`."""
-    domain, _, path = value.partition("/")
+    domain, _, path = (value or "").partition("/")
     if not value:
         yield required("")
     elif not domain or not path:
@@ -122,12 +122,6 @@ def domain_prefixed_path(value: str, __: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", domain, reason)
         if not re.fullmatch(_HTTP_PATH, path):
             yield invalid_value("", path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
-
-
-@rule(absent=True)
-def domain_path(value: str | None, scope: FieldScope) -> Iterator[Cause]:
-    """Require a field with a domain and a path."""
-    yield from domain_prefixed_path(value or "", scope)
 
 
 @rule(update=True)
@@ -146,10 +140,7 @@ def service_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
 
 def _family_changes(spec: Object, before: Object) -> Iterator[Cause]:
     headless, was_headless = spec.get("clusterIP") == "None", before.get("clusterIP") == "None"
-    for field, skipped in (
-        ("clusterIPs", headless and was_headless),
-        ("ipFamilies", headless or was_headless),
-    ):
+    for field, skipped in (("clusterIPs", headless and was_headless), ("ipFamilies", headless or was_headless)):
         values, old_values = spec.get(field) or [], before.get(field) or []
         if skipped:
             continue
@@ -203,22 +194,8 @@ def distinct_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
             if key in seen and field == "nodePort" and service_port.get(field):
                 yield duplicate(f"[{index}].nodePort", service_port[field])
             elif key in seen and field == "port":
-                go_port = {"Name": "", "Protocol": key[0], "AppProtocol": None, "Port": key[1]}
-                yield duplicate(f"[{index}]", {**go_port, "TargetPort": 0, "NodePort": 0})
+                yield duplicate(f"[{index}]", go_struct("ServicePort", {"protocol": key[0], "port": key[1]}))
             seen.add(key)
-
-
-@rule(absent=True)
-def affinity_config(value: Object | None, _: FieldScope) -> Iterator[Cause]:
-    """Check the timeout of client affinity."""
-    path, member = "", value
-    for field in ("", "clientIP", "timeoutSeconds"):
-        path, member = f"{path}.{field}".strip("."), member if not field else (member or {}).get(field)
-        if member is None:
-            yield required(path, "when session affinity type is ClientIP")
-            return
-    if not 0 < member <= _MAX_AFFINITY:  # type: ignore[operator]  # decoded as a number
-        yield invalid_value(path, member, f"must be greater than 0 and less than {_MAX_AFFINITY}")
 
 
 @rule()
@@ -254,13 +231,6 @@ def external_traffic(spec: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def endpoint_addresses(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require addresses of a subset of Endpoints."""
-    if not value.get("addresses") and not value.get("notReadyAddresses"):
-        yield required("", "must specify `addresses` or `notReadyAddresses`")
-
-
-@rule()
 def slice_addresses(value: list[str], scope: FieldScope) -> Iterator[Cause]:
     """Check that the addresses of an endpoint are of the type of its slice."""
     kind = scope.root.value.get("addressType")
@@ -284,13 +254,6 @@ def _domain_errors(field_path: str, value: str) -> Iterator[Cause]:
         yield invalid_value(field_path, name, ",".join(errors))
     elif "." not in name:
         yield invalid_value(field_path, name, "should be a domain with at least two segments separated by dots")
-
-
-@rule()
-def ingress_rules(spec: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require a rule or a default backend."""
-    if not spec.get("rules") and spec.get("defaultBackend") is None:
-        yield invalid_value("", None, "either `defaultBackend` or `rules` must be specified")
 
 
 @rule()
@@ -378,16 +341,6 @@ def policy_port(value: Object, scope: FieldScope) -> Iterator[Cause]:
         if last is not None:
             yield invalid_value("endPort", last, "may not be specified when `port` is non-numeric")
         yield from within("port", port(first, scope))
-
-
-@rule()
-def policy_peer(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check that a peer is either an address range or a selector."""
-    set_fields = [field for field in ("podSelector", "namespaceSelector", "ipBlock") if value.get(field) is not None]
-    if not set_fields:
-        yield required("", "must specify a peer")
-    elif len(set_fields) > 1 and "ipBlock" in set_fields:
-        yield forbidden_field("", "may not specify both ipBlock and another peer")
 
 
 @rule()

@@ -3,14 +3,11 @@
 from collections.abc import Iterator
 
 from clientgo_apiserver.api.names import label_1035_errors, subdomain_errors
-from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.api.status import Cause, duplicate, invalid_value, not_supported, required
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 Causes = Iterator[Cause]
 
-_OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
-_SCOPES = ("*", "Cluster", "Namespaced")
 _ACTIONS = ("Audit", "Deny", "Warn")
 _BOTH = (
     "must not contain both Deny and Warn (repeating the same validation failure information in the API response and"
@@ -30,20 +27,6 @@ def validation_actions(actions: list[str] | None, _: FieldScope) -> Causes:
         yield invalid_value("", actions, _BOTH)
     if not actions:
         yield required("", "at least one validation action is required")
-
-
-@rule()
-def exclusive_name(reference: Object, _: FieldScope) -> Causes:
-    """Reject a name of parameters beside a selector."""
-    if reference.get("name") and reference.get("selector") is not None:
-        yield forbidden_field("name", "name and selector are mutually exclusive")
-
-
-@rule()
-def one_reference(reference: Object, _: FieldScope) -> Causes:
-    """Require the name or the selector of parameters."""
-    if not reference.get("name") and reference.get("selector") is None:
-        yield required("", "one of name or selector must be specified")
 
 
 @rule()
@@ -72,48 +55,21 @@ def param_kind(value: str, _: FieldScope) -> Causes:
 
 
 @rule()
-def operation_rule(rule: Object, _: FieldScope) -> Causes:
-    """Check the operations and resources of a rule, of a policy or a webhook."""
-    operations = rule.get("operations") or []
-    if not operations:
-        yield required("operations")
-    yield from _alone(operations, "operations", "operations")
-    for index, version in enumerate(operations):
-        if version not in _OPERATIONS:
-            yield not_supported(f"operations[{index}]", version, _OPERATIONS)
-    for field, what in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
-        if not rule.get(field):
-            yield required(field)
-        yield from _alone(rule.get(field) or [], field, what)
-    for index, version in enumerate(rule.get("apiVersions") or ()):
-        if not version:
-            yield required(f"apiVersions[{index}]")
-    yield from _resource_errors(rule.get("resources") or [])
-    if rule.get("scope", "*") not in _SCOPES:
-        yield not_supported("scope", rule["scope"], _SCOPES)
-
-
-def _alone(values: list[str], field: str, what: str) -> Causes:
-    if len(values) > 1 and "*" in values:
-        yield invalid_value(field, values, f"if '*' is present, must not specify other {what}")
-
-
-def _resource_errors(resources: list[str]) -> Causes:
-    if not resources:
-        yield required("resources")
+def rule_resources(resources: list[str], _: FieldScope) -> Causes:
+    """Check the resources of a rule, of a policy or a webhook: none is covered by another."""
     yield from _covered_errors(resources)
     if len(resources) > 1 and "*/*" in resources:
-        yield invalid_value("resources", resources, "if '*/*' is present, must not specify other resources")
+        yield invalid_value("", resources, "if '*/*' is present, must not specify other resources")
     if "*" in resources and any(name and name != "*" and "/" not in name for name in resources):
         reason = "if '*' is present, must not specify other resources without subresources"
-        yield invalid_value("resources", resources, reason)
+        yield invalid_value("", resources, reason)
 
 
 def _covered_errors(resources: list[str]) -> Causes:
     all_parts: set[str] = set()
     all_resources: set[str] = set()
     for index, resource in enumerate(resources):
-        field_path, (plural, slash, part) = f"resources[{index}]", resource.partition("/")
+        field_path, (plural, slash, part) = f"[{index}]", resource.partition("/")
         if not resource:
             yield required(field_path)
         if not slash:

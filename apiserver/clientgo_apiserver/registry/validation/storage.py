@@ -20,7 +20,6 @@ from clientgo_apiserver.registry.validation.pods.resources import amount, is_nat
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
 from clientgo_apiserver.releases.release import current
 
-_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MAX_PARAMETERS, _MAX_PARAMETER_SIZE = 512, 256 * 1024
 VOLUME_SETTINGS = frozenset((
     "accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy",
@@ -47,14 +46,6 @@ _LABELS = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
 }
 """Labels of nodes, by their names in beta versions."""
-
-
-@rule()
-def access_modes(value: list[str], _: FieldScope) -> Iterator[Cause]:
-    """Check the access modes of a volume or claim."""
-    yield from (not_supported("", mode, _MODES) for mode in value if mode not in _MODES)
-    if "ReadWriteOncePod" in value and {*_MODES[:3]} & {*value}:
-        yield forbidden_field("", "may not use ReadWriteOncePod with other access modes")
 
 
 @rule(absent=True)

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from clientgo_apiserver.api.names import label_1035_errors, subdomain_errors
+from clientgo_apiserver.api.names import subdomain_errors
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import Cause, invalid_value, required
-from clientgo_apiserver.api.webhookclients import client_errors
+from clientgo_apiserver.api.webhookclients import client_errors, review_version_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 _SEGMENTS = 3
-_VERSIONS = ("v1", "v1beta1")
 
 
 @rule(absent=True)
@@ -33,12 +32,7 @@ def webhook_client(value: Object | None, _: FieldScope) -> list[Cause]:
 @rule(absent=True)
 def review_versions(value: list[str] | None, _: FieldScope) -> Iterator[Cause]:
     """Require a version of AdmissionReview that the server sends."""
-    versions = value or []
-    if not versions:
+    if value:
+        yield from review_version_errors(value, "")
+    else:
         yield required("", "must specify one of v1, v1beta1")
-        return
-    for index, version in enumerate(versions):
-        errors = ["duplicate version"] if version in versions[:index] else label_1035_errors(version)
-        yield from (invalid_value(f"[{index}]", version, reason) for reason in errors)
-    if not {*_VERSIONS} & {*versions}:
-        yield invalid_value("", versions, "must include at least one of v1, v1beta1")

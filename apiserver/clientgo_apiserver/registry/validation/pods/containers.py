@@ -8,7 +8,6 @@ from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import (
     Cause,
     duplicate,
-    forbidden_field,
     invalid_value,
     not_found_value,
     not_supported,
@@ -33,24 +32,6 @@ _DIVIDED = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
 
 def _pod(scope: FieldScope) -> Object:
     return scope.enclosing("PodSpec") or {}
-
-
-@rule()
-def trimmed(value: str, _: FieldScope) -> Iterator[Cause]:
-    """Reject a text with spaces around it."""
-    if value != value.strip():
-        yield invalid_value("", value, "must not have leading or trailing whitespace")
-
-
-@rule()
-def env_sources(value: list[Object], _: FieldScope) -> Iterator[Cause]:
-    """Require one source of each item of envFrom."""
-    for source in value:
-        sources = sum(source.get(field) is not None for field in ("configMapRef", "secretRef"))
-        if not sources:
-            yield invalid_value("", "", "must specify one of: `configMapRef` or `secretRef`")
-        elif sources > 1:
-            yield invalid_value("", "", "may not have more than one field specified at a time")
 
 
 @rule()
@@ -199,28 +180,6 @@ def volume_devices(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
         names.add(name)
         paths.add(path)
         yield from (Cause(cause.reason, f"[{index}].{cause.field}", cause.message) for fails, cause in checks if fails)
-
-
-@rule()
-def mount_propagation(value: str, scope: FieldScope) -> Iterator[Cause]:
-    """Check the propagation of a mount; Bidirectional needs a privileged container."""
-    if value not in ("Bidirectional", "HostToContainer", "None"):
-        yield not_supported("", value, ("Bidirectional", "HostToContainer", "None"))
-    elif value == "Bidirectional" and not (scope.value.get("securityContext") or {}).get("privileged"):
-        yield forbidden_field("", "Bidirectional mount propagation is available only to privileged containers")
-
-
-@rule()
-def recursive_read_only(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check recursiveReadOnly of a mount."""
-    mode = value.get("recursiveReadOnly")
-    if mode in ("Enabled", "IfPossible"):
-        if not value.get("readOnly"):
-            yield forbidden_field("", "may only be specified when readOnly is true")
-        if value.get("mountPropagation") not in (None, "None"):
-            yield forbidden_field("", "may only be specified when mountPropagation is None or not specified")
-    elif mode not in (None, "Disabled"):
-        yield not_supported("", mode, ("Disabled", "Enabled", "IfPossible"))
 
 
 @rule()

@@ -179,10 +179,8 @@ def _allocation_errors(status: Object, spec: Object, field: str) -> Iterator[Cau
     """Require that the resources allocated to a container are those that it asks for, each with a health."""
     containers = {each.get("name"): each for each in reversed(spec.get(_CONTAINERS[field]) or ())}
     for index, entry in enumerate(status.get(field) or ()):
-        path, allocated = (
-            f"status.{field}[{index}].allocatedResourcesStatus",
-            entry.get("allocatedResourcesStatus") or (),
-        )
+        path = f"status.{field}[{index}].allocatedResourcesStatus"
+        allocated = entry.get("allocatedResourcesStatus") or ()
         if allocated and not _CONTAINERS[field]:
             yield forbidden_field(path, "must not be specified in container status")
             continue
@@ -208,11 +206,8 @@ def _allocated_name_errors(name: str, resources: Object) -> Iterator[Cause]:
 def _health_errors(resources: Iterable[Object]) -> Iterator[Cause]:
     identifiers = set[str]()
     for index, resource in enumerate(resources):
-        health, message, identifier = (
-            resource.get("health") or "",
-            resource.get("message"),
-            resource.get("resourceID") or "",
-        )
+        health, identifier = resource.get("health") or "", resource.get("resourceID") or ""
+        message = resource.get("message")
         if health not in _HEALTH:
             yield not_supported(f"resources[{index}].health", health, _HEALTH)
         if message == "":

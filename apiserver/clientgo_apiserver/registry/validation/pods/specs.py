@@ -6,14 +6,7 @@ from collections.abc import Iterator
 from clientgo.meta.quantities import total
 from clientgo_apiserver.api.names import label_value_errors, qualified_errors, search_domain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import (
-    Cause,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    required,
-    too_long,
-)
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required, too_long
 from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.pods.resources import amount, resources
 from clientgo_apiserver.registry.validation.pods.volumes import descending_path
@@ -24,10 +17,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 _SECCOMP = ("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/")
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-_SYSCTL_SPACES = {
-    "hostNetwork": ("net.",),
-    "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue."),
-}
+_SYSCTL_SPACES = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")}
 _NOT_ON_WINDOWS = (
     "securityContext.appArmorProfile", "securityContext.seLinuxOptions", "hostUsers", "hostPID", "hostIPC",
     "securityContext.seccompProfile", "securityContext.fsGroup", "securityContext.fsGroupChangePolicy",
@@ -74,16 +64,6 @@ def _seccomp_errors(key: str, profile: str) -> Iterator[Cause]:
         yield from within(key, descending_path(profile.removeprefix("localhost/")))
     elif profile not in ("runtime/default", "docker/default", "unconfined"):
         yield invalid_value(key, profile, "must be a valid seccomp profile")
-
-
-@rule()
-def tokens_need_service_account(value: list[Object], _: FieldScope) -> Iterator[Cause]:
-    """Reject projected tokens of a pod without service account."""
-    for index, volume in enumerate(value):
-        for number, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
-            if source.get("serviceAccountToken") is not None:
-                field_path = f"[{index}].projected.sources[{number}].serviceAccountToken"
-                yield forbidden_field(field_path, "must not be specified when serviceAccountName is not set")
 
 
 @rule()
@@ -144,30 +124,8 @@ def spread_constraints_differ(value: list[Object], _: FieldScope) -> Iterator[Ca
 
 
 @rule()
-def host_users(value: bool, scope: FieldScope) -> Iterator[Cause]:
-    """Reject the host's namespaces and block devices in a pod with a user namespace."""
-    if value:
-        return
-    spec, reason = scope.value, "when `hostUsers` is false"
-    for field, go_name in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
-        if spec.get(field):
-            yield forbidden_field(go_name, reason)
-    for path, container in containers_of(spec):
-        if container.get("volumeDevices"):
-            yield forbidden_field(f"{path}.volumeDevices", reason)
-
-
-@rule()
-def os_fields(spec: Object, _: FieldScope) -> Iterator[Cause]:
-    """Reject fields that the pod's operating system does not have."""
-    if spec["os"]["name"] == "linux":
-        places = [("", spec), *((f"{path}.", container) for path, container in containers_of(spec))]
-        for path, holder in places:
-            if (holder.get("securityContext") or {}).get("windowsOptions") is not None:
-                yield forbidden_field(
-                    f"{path}securityContext.windowsOptions", "windows options cannot be set for a linux pod"
-                )
-        return
+def windows_fields(spec: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject fields that Windows does not have."""
     flat = {**spec, **{f"securityContext.{key}": member for key, member in (spec.get("securityContext") or {}).items()}}
     for path in _NOT_ON_WINDOWS:
         if flat.get(path) not in (None, [], {}) and not (path in ("hostPID", "hostIPC") and not flat[path]):
@@ -179,20 +137,6 @@ def os_fields(spec: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def one_claim_source(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require exactly one source of a resource claim."""
-    fields = ("resourceClaimName", "resourceClaimTemplateName")
-    sources = sum(value.get(field) is not None for field in fields)
-    claim = go_struct("PodResourceClaim", value)
-    if sources > 1:
-        yield invalid_value(
-            "", claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-        )
-    if not sources:
-        yield invalid_value("", claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
-
-
-@rule()
 def search_list(value: list[str], _: FieldScope) -> Iterator[Cause]:
     """Check the search paths of a pod's DNS configuration."""
     if len(" ".join(value)) > 2048:
@@ -201,13 +145,6 @@ def search_list(value: list[str], _: FieldScope) -> Iterator[Cause]:
     for index, path in enumerate(value):
         for reason in search_domain_errors(path.removesuffix(".")) if path != "." else ():
             yield invalid_value(f"[{index}]", path.removesuffix("."), reason)
-
-
-@rule()
-def dns_option(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require the name of an option of a pod's DNS configuration."""
-    if not value.get("name"):
-        yield required("", "must not be empty")
 
 
 @rule()
@@ -257,13 +194,6 @@ def host_sysctl(value: str, scope: FieldScope) -> Iterator[Cause]:
     for field, prefixes in _SYSCTL_SPACES.items():
         if spec.get(field) and name.startswith(prefixes):
             yield invalid_value("", value, f"may not be specified when '{field}' is true")
-
-
-@rule()
-def profile_elsewhere(_: str, scope: FieldScope) -> Iterator[Cause]:
-    """Reject the profile's file of a seccomp type that has none."""
-    profile = go_struct("SeccompProfile", scope.value)
-    yield invalid_value("", profile, "can only be set when seccomp type is Localhost")
 
 
 @rule()

@@ -7,7 +7,7 @@ from typing import Any
 from clientgo.internal.patterns import lazy_pattern
 from clientgo_apiserver.api.names import subdomain_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, required, too_long
+from clientgo_apiserver.api.status import Cause, forbidden_field, invalid_value, not_supported, too_long
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
@@ -40,13 +40,6 @@ def local_path(value: str, scope: FieldScope) -> Iterator[Cause]:
     yield from descending_path(value, scope)
     if value.startswith("..") and not value.startswith("../"):
         yield invalid_value("", value, "must not start with '..'")
-
-
-@rule()
-def absolute_path(value: str, _: FieldScope) -> Iterator[Cause]:
-    """Reject a relative path."""
-    if not value.startswith("/"):
-        yield invalid_value("", value, "must be an absolute path")
 
 
 @rule()
@@ -84,13 +77,6 @@ def host_port_pairs(value: str, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def without_slash(value: str, _: FieldScope) -> Iterator[Cause]:
-    """Reject a name with a slash."""
-    if "/" in value:
-        yield invalid_value("", value, "must not contain '/'")
-
-
-@rule()
 def starting(value: str, _: FieldScope, start: str, form: str) -> Iterator[Cause]:
     """Reject an address that does not start with this text; the message has the form of a valid one."""
     if not value.startswith(start):
@@ -104,22 +90,6 @@ def csi_driver(value: str, _: FieldScope) -> Iterator[Cause]:
         yield too_long("", 63)
     for reason in subdomain_errors(value.lower()) if value else ():
         yield invalid_value("", value, reason)
-
-
-@rule()
-def invalid_resource(_: Any, __: FieldScope, detail: str) -> Iterator[Cause]:
-    """Reject any value with this message, which shows the word `resource` instead of the value."""
-    yield invalid_value("", "resource", detail)
-
-
-@rule()
-def one_field_source(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require exactly one of fieldRef and resourceFieldRef."""
-    sources = sum(value.get(field) is not None for field in ("fieldRef", "resourceFieldRef"))
-    if sources > 1:
-        yield from invalid_resource(value, _, "fieldRef and resourceFieldRef can not be specified simultaneously")
-    if not sources:
-        yield required("", "one of fieldRef and resourceFieldRef is required")
 
 
 @rule()
@@ -166,11 +136,3 @@ def positive_quantity(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]
     parsed = amount(value)
     if parsed is not None and parsed.value <= 0:
         yield invalid_value("", str(parsed), detail)
-
-
-@rule()
-def claim_of_default_group(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require that a data source of the core group is a claim."""
-    kind = value.get("kind") or ""
-    if not value.get("apiGroup") and kind != "PersistentVolumeClaim":
-        yield invalid_value("", kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")

@@ -12,25 +12,9 @@ from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.generic import reader
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.releases.release import current
+from clientgo_apiserver.storage.selection import selects
 
 _UNMATCHED = "`selector` does not match template `labels`"
-
-
-def selector_matches(selector: Object, labels: Object) -> bool:
-    """Return whether a valid label selector matches the labels."""
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(_expression_matches(expression, labels) for expression in selector.get("matchExpressions") or ())
-
-
-def _expression_matches(expression: Object, labels: Object) -> bool:
-    key, values = expression.get("key") or "", expression.get("values") or ()
-    return {
-        "In": labels.get(key) in values,
-        "NotIn": labels.get(key) not in values,
-        "Exists": key in labels,
-        "DoesNotExist": key not in labels,
-    }.get(expression.get("operator") or "", True)
 
 
 def is_convertible(selector: Object) -> bool:
@@ -66,7 +50,7 @@ def selected_template(value: Object, scope: FieldScope) -> Iterator[Cause]:
     labels, selector = (value.get("metadata") or {}).get("labels"), scope.value.get("selector")
     if selector is not None and (not selector or not is_convertible(selector)):
         return
-    if selector is None or not selector_matches(selector, labels or {}):
+    if selector is None or not selects(selector, labels or {}):
         yield invalid_value("metadata.labels", labels and dict(sorted(labels.items())), _UNMATCHED)
 
 
@@ -199,11 +183,3 @@ def json_object(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Require an object as data."""
     if not isinstance(value, dict):
         yield required("", "data must be a valid JSON object")
-
-
-@rule()
-def one_budget(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Reject a disruption budget with both limits."""
-    if value.get("minAvailable") is not None and value.get("maxUnavailable") is not None:
-        struct = go_struct("PodDisruptionBudgetSpec", value)
-        yield invalid_value("", struct, "minAvailable and maxUnavailable cannot be both set")

@@ -8,23 +8,15 @@ from typing import Any
 from clientgo_apiserver.api.conditions import is_true
 from clientgo_apiserver.api.names import label_errors
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import (
-    Cause,
-    duplicate,
-    forbidden_field,
-    invalid_value,
-    not_supported,
-    required,
-    too_long,
-    too_many,
-)
+from clientgo_apiserver.api.status import Cause, duplicate, forbidden_field, invalid_value, required, too_long, too_many
 from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount, name_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
-from clientgo_apiserver.registry.validation.workloads.controllers import is_convertible, selector_matches
+from clientgo_apiserver.registry.validation.workloads.controllers import is_convertible
 from clientgo_apiserver.releases.release import current
+from clientgo_apiserver.storage.selection import selects
 
 _SOURCES = {
     "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource",
@@ -55,7 +47,7 @@ def generated_selector(job: Object, scope: FieldScope) -> Iterator[Cause]:
             yield required(field_path, f"must be '{value}'")
         elif labels[key] != value:
             yield invalid_value(field_path, dict(sorted(labels.items())), f"must be '{value}'")
-    if is_convertible(selector) and not selector_matches(selector, expected):
+    if is_convertible(selector) and not selects(selector, expected):
         yield invalid_value("spec.selector", selector, "`selector` not auto-generated")
 
 
@@ -63,7 +55,7 @@ def generated_selector(job: Object, scope: FieldScope) -> Iterator[Cause]:
 def job_template_labels(template: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require that the selector matches the labels of the template; no selector matches nothing."""
     selector, labels = scope.value.get("selector"), (template.get("metadata") or {}).get("labels")
-    if selector is None or (is_convertible(selector) and not selector_matches(selector, labels or {})):
+    if selector is None or (is_convertible(selector) and not selects(selector, labels or {})):
         yield invalid_value(
             "metadata.labels", labels and dict(sorted(labels.items())), "`selector` does not match template `labels`"
         )
@@ -99,33 +91,6 @@ def indexed_limits(spec: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("parallelism", parallel, reason)
     if failed is not None and failed > 10_000:
         yield invalid_value("maxFailedIndexes", failed, reason)
-
-
-@rule()
-def job_restart_policy(pod: Object, scope: FieldScope) -> Iterator[Cause]:
-    """Require that the pods of a job end."""
-    policy = pod.get("restartPolicy") or ""
-    if policy in ("Always", ""):
-        yield required("restartPolicy", 'valid values: "OnFailure", "Never"')
-    elif policy not in ("OnFailure", "Never"):
-        yield not_supported("restartPolicy", policy, ("OnFailure", "Never"))
-    elif policy != "Never" and scope.value.get("podFailurePolicy") is not None:
-        reason = 'only "Never" is supported when podFailurePolicy is specified'
-        yield invalid_value("restartPolicy", policy, reason)
-
-
-@rule()
-def one_failure_condition(rule: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require one of onExitCodes and onPodConditions."""
-    codes, conditions = rule.get("onExitCodes") is not None, bool(rule.get("onPodConditions"))
-    if codes and conditions:
-        yield _without_value("", "specifying both OnExitCodes and OnPodConditions is not supported")
-    if not codes and not conditions:
-        yield _without_value("", "specifying one of OnExitCodes and OnPodConditions is required")
-
-
-def _without_value(field: str, detail: str) -> Cause:
-    return Cause("FieldValueInvalid", field, f"Invalid value: {detail}")
 
 
 @rule()
@@ -276,12 +241,6 @@ def object_metric(_: int, scope: FieldScope) -> Iterator[Cause]:
     if not any(metric.get("type") in ("Object", "External") for metric in scope.value.get("metrics") or ()):
         reason = "must specify at least one Object or External metric to support scaling to zero replicas"
         yield forbidden_field("", reason)
-
-
-@rule()
-def invalid_struct(value: Object, _: FieldScope, name: str, detail: str) -> Iterator[Cause]:
-    """Reject a struct, which the message shows; for rules with a condition."""
-    yield invalid_value("", go_struct(name, value), detail)
 
 
 @rule()

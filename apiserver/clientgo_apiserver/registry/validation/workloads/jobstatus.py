@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import Cause, duplicate, invalid_value, required
+from clientgo_apiserver.api.status import Cause, duplicate, invalid_value, omitted_value, required
 from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
@@ -43,7 +43,7 @@ def _uncounted_errors(pods: Object) -> Iterator[Cause]:
 
 
 def _conditions(detail: str) -> Cause:
-    return Cause("FieldValueInvalid", "status.conditions", f"Invalid value: {detail}")
+    return omitted_value("status.conditions", detail)
 
 
 def _condition_errors(status: Object, old: Object, spec: Object) -> Iterator[Cause]:
