@@ -5,7 +5,9 @@ import pytest
 pytest.importorskip("clientgo_apiserver")
 
 from clientgo.kubernetes.applyconfigurations.core_v1 import ConfigMapApplyConfiguration
-from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
+from clientgo.kubernetes.types.batch_v1 import Job, JobSpec
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Namespace, PodSpec
+from clientgo.kubernetes.types.pods import PodTemplateSpec
 from clientgo.manager import ControllerBuilder, Reconciler
 from clientgo.meta import ObjectMeta, ObjectName, meta_for, object_name, replace
 from clientgo.meta.applyconfiguration import ObjectMetaApplyConfiguration
@@ -98,8 +100,24 @@ def test_content_of_the_user_has_only_the_user_s_changes(
 
 
 def test_edit_of_an_object_that_was_deleted_since_is_not_repeated() -> None:
-    before, after = _object(data={"x": "1"}), _object(data={"x": "2"})
+    before, after = _object(data={"x": "1"}), _object(data={"x": "2"}, status={"y": "3"})
     run = _run(("operator", None, before), ("user", before, after))
-    assert [step.name for step in edits(run)] == ["change configmaps team/a"]
+    assert [step.name for step in edits(run)] == ["change configmaps team/a"] * 2
     run.states[0] = ClusterState({REF: {**after, "metadata": {**after["metadata"], "uid": "2"}}})
     assert list(edits(run)) == []
+
+
+class Runs(Reconciler[Site], owns=[Job], name="runs"):
+    """Keeps a suspended Job with the site's image."""
+
+    def reconcile(self, site: Site) -> None:
+        if self.client.find(Job, object_name(site)) is None:
+            pod = PodSpec(containers=(Container(name="job", image=site.spec.image),), restart_policy="Never")
+            spec = JobSpec(suspend=True, template=PodTemplateSpec(spec=pod))
+            self.client.create(Job(metadata=meta_for(site), spec=spec), owner=site)
+
+
+def test_user_s_status_of_a_child_is_repeated_where_its_namespace_is_created_again() -> None:
+    succeeded = change(Job(metadata=CHILD.metadata), {"status": {"active": 1}}, subresource="status")
+    steps = [create(TEAM), create(SITE), succeeded]
+    perturb(Runs, steps, plans=["reference", "dependency:namespaces:team:deleted"]).check()

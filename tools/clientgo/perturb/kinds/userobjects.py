@@ -114,15 +114,22 @@ def edits(run: ScenarioRun, step: int | None = None) -> Iterator[ScenarioStep]:
             continue
         if old is None or new is None or (step is not None and change.step > step) or change.ref not in state:
             continue
-        patch = mergepatch.create(_created(old), _created(new))
-        if patch and new["metadata"]["uid"] == state[change.ref]["metadata"]["uid"]:
+        if new["metadata"]["uid"] != state[change.ref]["metadata"]["uid"]:
+            continue
+        if patch := mergepatch.create(_created(old), _created(new)):
             yield _edit(change.ref, new, patch)
+        if patch := mergepatch.create(_status(old), _status(new)):
+            yield _edit(change.ref, new, patch, "status")
 
 
-def _edit(ref: ObjectRef, obj: Object, patch: Object) -> ScenarioStep:
+def _status(obj: Object) -> Object:
+    return {"status": obj["status"]} if obj.get("status") else {}
+
+
+def _edit(ref: ObjectRef, obj: Object, patch: Object, subresource: str = "") -> ScenarioStep:
     def act(user: ScenarioUser) -> None:
         if ref in user.state:
-            user.change(identified(obj), patch)
+            user.change(identified(obj), patch, subresource=subresource)
 
     return ScenarioStep(f"change {ref}", act)
 
