@@ -450,6 +450,16 @@ def test_fields_in_any_order_have_the_same_values() -> None:
     assert normalized(claims("1", "2"), masks) != normalized(claims("2", "3"), masks)
 
 
+def test_keys_of_a_map_in_any_order_have_the_same_values() -> None:
+    def pool(**numbers: int) -> ClusterState:
+        obj = {"metadata": {"name": "p", "uid": "1"}, "status": {"indexes": numbers}}
+        return ClusterState({ObjectRef("pools", "default", "p"): obj})
+
+    masks = Masks(any_order=["pools:status.indexes.*"])
+    assert normalized(pool(a=1, b=2), masks) == normalized(pool(a=2, b=1), masks)
+    assert normalized(pool(a=1, b=2), masks) != normalized(pool(a=2, b=3), masks)
+
+
 def test_ignored_values_outside_are_no_difference() -> None:
     runs = [outside({"calls": calls, "records": ["a"]}).run for calls in (1, 2)]
     judged = Judged(runs[1], runs[0], Masks(["outside:calls"]), {}, is_blind=False)

@@ -48,8 +48,8 @@ class Masks:
     """Fields and names that do not count, by resource; `ignore` are those of the user, as `foos.example.com:status.x`.
 
     A path of the user may have `*` for any key or item; after `metadata.annotations` or `metadata.labels`, all of it is
-    one key. Without a path, the resource does not count at all. `outside`
-    is the state outside the cluster. `any_order` are fields whose values the objects may have exchanged.
+    one key. Without a path, the resource does not count at all. `outside` is the state outside the cluster. `any_order`
+    are fields whose values the objects may have exchanged, or the keys of a map if the path ends with `.*`.
     """
 
     def __init__(self, ignore: Iterable[str] = (), any_order: Iterable[str] = ()) -> None:
@@ -151,12 +151,13 @@ def _normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
 
 
 def _sort_values(objects: list[Any], path: FieldPath) -> None:
-    """Give the values that objects have at a path to them in a fixed order."""
+    """Give the values that objects have at a path to them in a fixed order; `*` at its end is each key of a map."""
     *above, name = path
-    holders = [holder for obj in objects if isinstance(holder := value_at(obj, above), dict) and name in holder]
-    ordered = sorted((holder[name] for holder in holders), key=_sort_key)
-    for holder, value in zip(holders, ordered, strict=True):
-        holder[name] = value
+    holders = (holder for obj in objects if isinstance(holder := value_at(obj, above), dict))
+    slots = [(holder, key) for holder in holders for key in sorted(holder) if name in ("*", key)]
+    ordered = sorted((holder[key] for holder, key in slots), key=_sort_key)
+    for (holder, key), value in zip(slots, ordered, strict=True):
+        holder[key] = value
 
 
 def _sort_key(value: Any) -> str:

@@ -129,11 +129,13 @@ def _quiet(judged: Judged) -> Iterator[Violation]:
 def _deleted(judged: Judged) -> Iterator[Violation]:
     deleted = {change.ref for change in judged.reference.changes if change.kind == "DELETED"}
     steady = {ref for state in judged.reference.states for ref in state} - deleted - judged.due
+    asked = _deletions_by_user(judged.run)
     for change in judged.run.changes:
         if (
             change.kind == "DELETED"
             and change.ref in steady
             and change.actor != "user"
+            and (change.old or {})["metadata"]["uid"] not in asked
             and not _is_bare(change, judged)
             and not _is_collected_unseen(change, judged)
         ):
@@ -145,6 +147,15 @@ def _deleted(judged: Judged) -> Iterator[Violation]:
         if not is_usual and not _is_bare(change, judged):
             yield Violation("deleted", f"{change.ref} is deleted by the operator although it is as it should be")
             return
+
+
+def _deletions_by_user(run: ScenarioRun) -> set[str]:
+    """Return the uids of the objects that the user has asked to delete, from which the operator takes its finalizer."""
+    return {
+        change.new["metadata"]["uid"]
+        for change in run.changes
+        if change.actor == "user" and change.new is not None and is_deleting(change.new)
+    }
 
 
 def _is_bare(change: ObjectChange, judged: Judged) -> bool:
@@ -171,10 +182,11 @@ def _is_collected_unseen(change: ObjectChange, judged: Judged) -> bool:
 
 def _deletions_of_wanted(run: ScenarioRun, judged: Judged) -> Iterator[ObjectChange]:
     """Yield the operator's deletions of objects that are as those of the reference at the end of the step."""
-    states, objects = judged.reference.states, dict[ObjectRef, Object]()
+    states, objects, asked = judged.reference.states, dict[ObjectRef, Object](), _deletions_by_user(run)
     for change in run.changes:
         ref, old = change.ref, change.old
-        if change.kind == "DELETED" and change.actor == "operator" and 0 <= change.step < len(states) and old:
+        is_by_operator = change.kind == "DELETED" and change.actor == "operator" and 0 <= change.step < len(states)
+        if is_by_operator and old and old["metadata"]["uid"] not in asked:
             before = ClusterState({**objects, ref: old})
             if ref in states[change.step] and _wanted(states[change.step], ref, judged) == _wanted(before, ref, judged):
                 yield change
@@ -250,11 +262,24 @@ def _left_behind(judged: Judged) -> Iterator[Violation]:
     if not run.states or len(run.states) - 1 in run.blind:
         return
     by_user = {change.ref for change in run.changes if change.actor == "user" and change.kind == "ADDED"}
-    final = run.states[-1]
-    if not by_user or any(ref in final for ref in by_user):
+    final, last = run.states[-1], len(run.states) - 1
+    remaining = {ref: final[ref] for ref in sorted(by_user) if ref in final}
+    if not by_user or not all(map(is_deleting, remaining.values())):
         return
-    for ref in sorted(leftovers(run, judged.lasting | judged.allowed.keys()) - run.remaining):
+    for ref, obj in remaining.items():
+        if _finalizers(obj) - _finalizers_of_user(run, ref):  # which somebody else has to remove
+            yield Violation("left-behind", f"{ref} is being deleted, and never gone", step=last)
+    for ref in sorted(leftovers(run, judged.lasting | judged.allowed.keys()) - run.remaining) if not remaining else ():
         yield Violation("left-behind", f"{ref} is left behind after everything that the user created is gone")
+
+
+def _finalizers_of_user(run: ScenarioRun, ref: ObjectRef) -> set[str]:
+    changes = (change for change in run.changes if change.actor == "user" and change.ref == ref)
+    return {name for change in changes for name in _finalizers(change.new) - _finalizers(change.old)}
+
+
+def _finalizers(obj: Object | None) -> set[str]:
+    return set((obj or {"metadata": {}})["metadata"].get("finalizers") or ())
 
 
 def _ownerless(judged: Judged) -> Iterator[Violation]:

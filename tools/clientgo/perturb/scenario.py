@@ -42,8 +42,8 @@ class Scenario:
     """Operator, steps and expectations.
 
     `setup` is a reconciler class, a list of them, a function that adds controllers to a new manager, a `Standalone`
-    program, or an `OperatorCommand`. `crds` are files, folders or dicts; those of kinds of this process, which
-    a reconciler declares or a step creates, are derived from their classes.
+    program, or an `OperatorCommand`. `crds` are files, folders, dicts or classes; those of kinds of this
+    process, which a reconciler declares or a step creates, are derived from their classes.
     `invariants` are functions of a `ClusterState`, checked at every revision, `at_rest` after each step. `ignore` masks
     fields, and `any_order` those whose values are assigned in the order of service (see `Masks`). `allow` names how
     many objects of a resource may exist at a time or stay behind, `lasting` resources whose objects stay on purpose,
@@ -55,7 +55,7 @@ class Scenario:
     setup: Operators | OperatorCommand
     steps: Sequence[ScenarioStep]
     name: str = "scenario"
-    crds: Sequence[Path | str | Object] = ()
+    crds: Sequence[Path | str | Object | type] = ()
     invariants: Sequence[Invariant] = ()
     at_rest: Sequence[Invariant] = ()
     outside: Outside | None = None

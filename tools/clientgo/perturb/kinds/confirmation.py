@@ -48,7 +48,7 @@ class Confirmation:
         check = ORACLES[violation.oracle].check
         if not any(check(replace(judged, is_prompt=False))):
             return False  # an old time, which later writes hide
-        seconds = POLL_SECONDS if judged.is_blind else self.settle
+        seconds = POLL_SECONDS if judged.is_blind or violation.oracle == "left-behind" else self.settle
         steps = [*self.steps[: (violation.step or 0) + 1], advance(seconds)]
         run, reference = self.repeat(steps), self.play(steps)
         if len(run.states) < len(steps) or len(reference.states) < len(steps):
