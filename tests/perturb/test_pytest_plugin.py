@@ -58,6 +58,14 @@ def test_plan_that_shows_nothing_is_skipped_with_its_reason(project: pytest.Pyte
     result.stdout.fnmatch_lines(["SKIPPED*not applicable: the server refuses nothing that the operator writes"])
 
 
+def test_scenario_is_perturbed_as_its_arguments_are(project: pytest.Pytester) -> None:
+    call = "perturb(Scenario(Correct, [create(greeting())], name='greeted'))"
+    imports = "from clientgo.perturb import Scenario\n"
+    project.makepyfile(f"{imports}{TEST}    def test_whole(self, perturb):\n        {call}\n")
+    result = project.runpytest_subprocess("-q", "-k", "test_whole and reference")
+    result.assert_outcomes(passed=1, deselected=result.parseoutcomes()["deselected"])
+
+
 def test_error_in_the_derivation_of_plans_is_that_of_one_test(project: pytest.Pytester) -> None:
     call = "perturb(Correct, [create(greeting())], examples={'spec': 5})"
     project.makepyfile(f"{TEST}    def test_examples(self, perturb):\n        {call}\n")

@@ -71,13 +71,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(name=FIXTURE)
 def perturb_fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Return a function like `perturb` that runs one plan, and fails the test if something is wrong."""
+    """Return a function like `perturb`, also of a `Scenario`, that runs one plan and fails if something is wrong."""
     if isinstance(request.param, Exception):
         raise request.param
     node, plan = request.node, Plan.parse(request.param)
     engine = request.config.stash[_ENGINES][node.nodeid.partition("[")[0]]
 
-    def run(_: Operators, steps: Sequence[ScenarioStep], **__: Any) -> None:
+    def run(_: Operators | Scenario, __: Sequence[ScenarioStep] = (), **___: Any) -> None:
         result = engine.result(plan)
         if not result.passed:
             results = PerturbResults(engine.scenario, (result,), engine.masks, result.seconds)
@@ -90,7 +90,9 @@ def perturb_fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
 
 
 def _scenario(function: Callable[..., object]) -> Scenario:
-    def capture(setup: Operators, steps: Sequence[ScenarioStep], **options: Any) -> None:
+    def capture(setup: Operators | Scenario, steps: Sequence[ScenarioStep] = (), **options: Any) -> None:
+        if isinstance(setup, Scenario):
+            raise _Captured(setup)
         name = options.pop("name", getattr(function, "__name__", "scenario"))
         raise _Captured(Scenario(setup, steps, name=name, **options))
 
