@@ -8,8 +8,8 @@ import pytest
 from clientgo.coordination.options import LeaderElectionOptions
 from clientgo.errors import ApiError, ConfigError
 from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
-from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.manager import Manager, Options, Reconciler, Result
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
+from clientgo.manager import ControllerBuilder, Manager, Options, Reconciler, Result
 from clientgo.meta import MicroTime, ObjectMeta, meta_for, object_name, replace
 from clientgo.perturb import ClusterState, change, create, delete, perturb
 from clientgo.perturb.compare import Masks, normalized
@@ -288,3 +288,31 @@ def test_annotations_with_dots_can_be_ignored() -> None:
     masks = Masks(["namespaces:metadata.annotations.example.com/count"])
     counts = [namespace("shop", **{"example.com/count": number}) for number in "12"]
     assert normalized(counts[0], masks) == normalized(counts[1], masks)
+
+
+class Numbers(Reconciler[Greeting], owns=[Secret], name="numbers"):
+    """Gives each ConfigMap with a label a Secret, named by the first free number, as long as there is a greeting."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        builder.watches(ConfigMap, lambda _: [object_name(each) for each in self.client.list(Greeting)])
+
+    def reconcile(self, _: Greeting) -> None:
+        given = {each.metadata.name: each.data["for"] for each in self.client.api_reader.list(Secret)}
+        for config in self.client.api_reader.list(ConfigMap, label_selector="numbered"):
+            name = config.metadata.name.encode()
+            if name not in given.values():
+                free = next(text for text in map("n-{}".format, range(9)) if text not in given)
+                self.client.create(Secret(metadata=meta_for(config, name=free), data={"for": name}), owner=config)
+                given[free] = name
+
+
+def test_object_that_was_seen_late_is_served_late() -> None:
+    metas = [ObjectMeta(name=name, namespace="default", labels={"numbered": ""}) for name in "wxyz"]
+    w, x, y, z = (ConfigMap(metadata=meta) for meta in metas)
+    # If the greeting is seen at once, z takes the number of x that is free again; else w, y and z have three numbers.
+    steps = [create(greeting()), create(x), create(y), delete(x), create(z), create(w)]
+    steps += [change(greeting(), {"spec": {"text": "goodbye"}}), delete(w)]
+    results = perturb(Numbers, steps, plans=["reference", f"unobserved:{GREETINGS}:default/a:1"])
+    names = [[each["metadata"]["name"] for each in result.run.states[-1].all("secrets")] for result in results]
+    assert [sorted(each) for each in names] == [["n-0", "n-1"], ["n-1", "n-2"]]
+    results.check()

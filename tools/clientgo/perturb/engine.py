@@ -193,7 +193,7 @@ class Engine:
         violations = [*(each for each in violations if each.oracle not in scenario.off), *judge(judged, off)]
         if plan.kind not in VARIATIONS:
             confirmation = Confirmation(
-                scenario.steps, scenario.settle, lambda steps: self.run(steps=steps),
+                scenario.steps, scenario.settle, self._rehearse,
                 lambda steps: self.run(perturbation_of(plan), steps=steps), self._memos[self._is_hurried],
                 has_waited=self._waiting is not None,
             )  # fmt: skip

@@ -267,7 +267,7 @@ def _left_behind(judged: Judged) -> Iterator[Violation]:
     if not by_user or not all(map(is_deleting, remaining.values())):
         return
     for ref, obj in remaining.items():
-        if _finalizers(obj) - _finalizers_of_user(run, ref):  # which somebody else has to remove
+        if not _finalizers(obj) & _finalizers_of_user(run, ref):  # which others have to remove, perhaps first
             yield Violation("left-behind", f"{ref} is being deleted, and never gone", step=last)
     for ref in sorted(leftovers(run, judged.lasting | judged.allowed.keys()) - run.remaining) if not remaining else ():
         yield Violation("left-behind", f"{ref} is left behind after everything that the user created is gone")

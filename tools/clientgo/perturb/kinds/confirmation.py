@@ -7,14 +7,14 @@ from clientgo.perturb.compare import normalized
 from clientgo.perturb.differences import state_differences
 from clientgo.perturb.kinds.endings import deletions
 from clientgo.perturb.kinds.outside import outside_differences
-from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Moment, comes_with_time, ended_early
+from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Moment, RunSteps, comes_with_time, ended_early
 from clientgo.perturb.kinds.remains import is_undone, undone_paths
 from clientgo.perturb.kinds.revisions import is_revision
 from clientgo.perturb.kinds.userobjects import afresh, is_timed, user_objects
 from clientgo.perturb.oracles import ORACLES, Judged
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ObjectRef
-from clientgo.perturb.steps import ScenarioStep, advance
+from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, UserInputs, advance
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Confirmation:
 
     steps: Sequence[ScenarioStep]
     settle: float
-    play: Callable[[Sequence[ScenarioStep]], ScenarioRun]
+    play: RunSteps
     repeat: Callable[[Sequence[ScenarioStep]], ScenarioRun]
     memo: dict[str, ScenarioRun]
     has_waited: bool = False
@@ -39,7 +39,9 @@ class Confirmation:
         if violation.step is None:
             return True
         is_unseen = judged.is_blind and (
-            self._is_as_created(violation, judged) or self._is_as_unseen(violation, judged)
+            self._is_as_created(violation, judged)
+            or self._is_as_unseen(violation, judged)
+            or self._is_as_late(violation, judged)
         )
         return not is_unseen and (self.has_waited or not self._heals(violation, judged))
 
@@ -102,16 +104,15 @@ class Confirmation:
         if len(steps) > number:
             return False
         run = self._remembered(f"seen {sorted(judged.run.blind)} {number}", steps)
-        contents = [
-            {ref: each.content for ref, each in user_objects(*arguments).items()}
-            for arguments in ((run,), (judged.reference, number))
-        ]
-        if ended_early(run) or not run.states or contents[0] != contents[1]:
-            return False
-        before, without, after = Moment(judged.reference, number), Moment(run, -1), Moment(judged.run, number)
-        if violation.oracle == "outside":
-            return not outside_differences(without, after, judged.masks)
-        return _agree(before, without, after, judged)
+        return _leads_to(run, violation, judged)
+
+    def _is_as_late(self, violation: Violation, judged: Judged) -> bool:
+        """Return whether the state is the one after the user has created late what the operator has seen late."""
+        number, late = violation.step or 0, _seen_late(judged.run)
+        steps, inputs = self.steps[: number + 1], UserInputs(late=late)
+        return bool(late) and _leads_to(
+            self._remembered(f"late {sorted(late)} {number}", steps, inputs), violation, judged
+        )
 
     def _is_undone(self, before: Moment, after: Moment, judged: Judged) -> bool:
         """Return whether two states outside differ in records that the operator removes when everything is deleted."""
@@ -120,10 +121,32 @@ class Confirmation:
         undone = undone_paths(judged.reference, ended)
         return any(is_undone(each, undone) for each in outside_differences(before, after, judged.masks))
 
-    def _remembered(self, name: str, steps: Sequence[ScenarioStep]) -> ScenarioRun:
+    def _remembered(self, name: str, steps: Sequence[ScenarioStep], inputs: UserInputs = AS_WRITTEN) -> ScenarioRun:
         if name not in self.memo:
-            self.memo[name] = self.play(steps)
+            self.memo[name] = self.play(steps, inputs)
         return self.memo[name]
+
+
+def _leads_to(run: ScenarioRun, violation: Violation, judged: Judged) -> bool:
+    """Return whether a run, at whose end the user has the same objects, leads to the state that is judged."""
+    number = violation.step or 0
+    contents = [
+        {ref: each.content for ref, each in user_objects(*arguments).items()}
+        for arguments in ((run,), (judged.reference, number))
+    ]
+    if ended_early(run) or not run.states or contents[0] != contents[1]:
+        return False
+    before, other, after = Moment(judged.reference, number), Moment(run, -1), Moment(judged.run, number)
+    if violation.oracle == "outside":
+        return not outside_differences(other, after, judged.masks)
+    return _agree(before, other, after, judged)
+
+
+def _seen_late(run: ScenarioRun) -> frozenset[ObjectRef]:
+    """Return the objects of the user that the operator has first seen in a later step than that of their creation."""
+    created = {change.ref: change.step for change in run.changes if change.actor == "user" and change.kind == "ADDED"}
+    seen = {frame.ref: step for step, frame in reversed(run.frames)}
+    return frozenset(ref for ref, step in created.items() if 0 <= step < seen.get(ref, step))
 
 
 def _agree(before: Moment, other: Moment, after: Moment, judged: Judged) -> bool:
