@@ -297,13 +297,13 @@ class Numbers(Reconciler[Greeting], owns=[Secret], name="numbers"):
         builder.watches(ConfigMap, lambda _: [object_name(each) for each in self.client.list(Greeting)])
 
     def reconcile(self, _: Greeting) -> None:
-        given = {each.metadata.name: each.data["for"] for each in self.client.api_reader.list(Secret)}
+        numbers = {each.metadata.name: each.data["for"] for each in self.client.api_reader.list(Secret)}
         for config in self.client.api_reader.list(ConfigMap, label_selector="numbered"):
             name = config.metadata.name.encode()
-            if name not in given.values():
-                free = next(text for text in map("n-{}".format, range(9)) if text not in given)
+            if name not in numbers.values():
+                free = next(text for text in map("n-{}".format, range(9)) if text not in numbers)
                 self.client.create(Secret(metadata=meta_for(config, name=free), data={"for": name}), owner=config)
-                given[free] = name
+                numbers[free] = name
 
 
 def test_object_that_was_seen_late_is_served_late() -> None:

@@ -129,13 +129,13 @@ def _quiet(judged: Judged) -> Iterator[Violation]:
 def _deleted(judged: Judged) -> Iterator[Violation]:
     deleted = {change.ref for change in judged.reference.changes if change.kind == "DELETED"}
     steady = {ref for state in judged.reference.states for ref in state} - deleted - judged.due
-    asked = _deletions_by_user(judged.run)
+    by_user = _deletions_by_user(judged.run)
     for change in judged.run.changes:
         if (
             change.kind == "DELETED"
             and change.ref in steady
             and change.actor != "user"
-            and (change.old or {})["metadata"]["uid"] not in asked
+            and (change.old or {})["metadata"]["uid"] not in by_user
             and not _is_bare(change, judged)
             and not _is_collected_unseen(change, judged)
         ):
@@ -182,11 +182,11 @@ def _is_collected_unseen(change: ObjectChange, judged: Judged) -> bool:
 
 def _deletions_of_wanted(run: ScenarioRun, judged: Judged) -> Iterator[ObjectChange]:
     """Yield the operator's deletions of objects that are as those of the reference at the end of the step."""
-    states, objects, asked = judged.reference.states, dict[ObjectRef, Object](), _deletions_by_user(run)
+    states, objects, by_user = judged.reference.states, dict[ObjectRef, Object](), _deletions_by_user(run)
     for change in run.changes:
         ref, old = change.ref, change.old
         is_by_operator = change.kind == "DELETED" and change.actor == "operator" and 0 <= change.step < len(states)
-        if is_by_operator and old and old["metadata"]["uid"] not in asked:
+        if is_by_operator and old and old["metadata"]["uid"] not in by_user:
             before = ClusterState({**objects, ref: old})
             if ref in states[change.step] and _wanted(states[change.step], ref, judged) == _wanted(before, ref, judged):
                 yield change
@@ -429,7 +429,8 @@ ORACLES: dict[str, Oracle] = {
     ),
     "transition": Oracle(
         "the same objects lead to the same state, regardless of their history",
-        "the field records what happened: ignore; or the effect is not undone: lasting",
+        "the field records what happened: ignore; or its values are assigned in the order of service: any_order; "
+        "or the effect is not undone: lasting",
         _nothing,
     ),
     "foreign": Oracle(
