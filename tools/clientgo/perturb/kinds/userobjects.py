@@ -78,11 +78,11 @@ def at_fullest(run: ScenarioRun) -> ScenarioRun:
 
 
 def is_timed(run: ScenarioRun) -> bool:
-    """Return whether a scenario has steps that change no object, such as time that passes, or writes a status."""
-    by_user = [change for change in run.changes if change.actor == "user"]
+    """Return whether steps of a scenario change no object, as when time passes, or the status of a user's object."""
+    by_user, objects = [change for change in run.changes if change.actor == "user"], user_objects(run)
     return len({change.step for change in by_user} - {-1}) < len(run.states) or any(
         change.kind == "MODIFIED"
-        and change.ref in run.states[-1]
+        and change.ref in objects
         and (change.old or {}).get("status") != (change.new or {}).get("status")
         for change in by_user
     )
