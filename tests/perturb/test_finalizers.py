@@ -6,7 +6,7 @@ pytest.importorskip("clientgo_apiserver")
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import ControllerBuilder, Reconciler, with_finalizer, without_finalizer
-from clientgo.meta import ObjectMeta, object_name
+from clientgo.meta import ObjectMeta, object_name, replace
 from clientgo.perturb import ScenarioRun, change, create, delete, perturb
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.oracles import ORACLES, Judged
@@ -43,6 +43,17 @@ def test_object_that_is_never_gone_is_left_behind_in_the_undisturbed_run() -> No
         pytest.param(
             [create(CONFIG), change(CONFIG, {"metadata": {"finalizers": ["example.com/user"]}}), delete(CONFIG)],
             id="finalizer of the user",
+        ),
+        pytest.param(
+            [
+                create(CONFIG, replace(CONFIG, metadata=replace(CONFIG.metadata, name="other"))),
+                create(greeting()),
+                delete(greeting()),
+                change(CONFIG, {"metadata": {"finalizers": [HELD, "example.com/user"]}}),
+                delete(CONFIG),
+                delete(replace(CONFIG, metadata=replace(CONFIG.metadata, name="other"))),
+            ],
+            id="finalizer of the user at another object",
         ),
     ],
 )

@@ -266,9 +266,10 @@ def _left_behind(judged: Judged) -> Iterator[Violation]:
     remaining = {ref: final[ref] for ref in sorted(by_user) if ref in final}
     if not by_user or not all(map(is_deleting, remaining.values())):
         return
-    for ref, obj in remaining.items():
-        if not _finalizers(obj) & _finalizers_of_user(run, ref):  # which others have to remove, perhaps first
-            yield Violation("left-behind", f"{ref} is being deleted, and never gone", step=last)
+    if any(_finalizers(obj) & _finalizers_of_user(run, ref) for ref, obj in remaining.items()):
+        return  # others have to remove theirs, for which the operator may wait
+    for ref in remaining:
+        yield Violation("left-behind", f"{ref} is being deleted, and never gone", step=last)
     for ref in sorted(leftovers(run, judged.lasting | judged.allowed.keys()) - run.remaining) if not remaining else ():
         yield Violation("left-behind", f"{ref} is left behind after everything that the user created is gone")
 
