@@ -100,7 +100,7 @@ class ConnectionLimiter(Generic[C]):
         return [connection for connection, (_, state) in self._held.items() if state in states]
 
     def next_ready(self) -> C | None:
-        """Return the connection whose request gets the next place; None if there is no place or no request."""
+        """Return the connection whose request gets the next place; None without a free place or a request."""
         if not self._ready or self._used >= self._size:
             return None
         address = min(self._ready, key=self._places.__getitem__)

@@ -1,4 +1,4 @@
-"""Objects that the user deletes, and that finalizers hold: they go in the end, by whoever takes the last one away."""
+"""Objects that the user deletes, and that finalizers hold: they are gone once the last one is removed."""
 
 import pytest
 

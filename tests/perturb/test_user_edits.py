@@ -1,4 +1,4 @@
-"""What the user changes in the operator's objects, and what the operator has in the user's, is no history."""
+"""Changes of the user in objects of the operator, and parts of the operator in objects of the user."""
 
 import pytest
 

@@ -173,7 +173,7 @@ class RequestStays(Requests):
 
 
 class NeedsSecret(BenchReconciler[Bucket], finalizer="references.bench.example.com/bucket"):
-    """Keeps a record with the password of a Secret; without that, the last record stays, and the status says so."""
+    """Keeps a record with the password of a Secret; without that, the last record stays, and the status reports it."""
 
     def setup(self, builder: ControllerBuilder) -> None:
         """Come back when a Secret changes."""

@@ -156,7 +156,7 @@ def called_webhooks(root: Path, host: str, arguments: Sequence[str]) -> Iterator
 
     Raises:
         CommandError: the project has no webhooks, or the manager's arguments name another cluster.
-        ConfigError: there is no cluster.
+        ConfigError: no cluster is configured.
         ApiError: the cluster rejects the CRDs or the configurations.
     """
     folders = [path for name in ("bases", "patches") if (path := root / "config/crd" / name).is_dir()]

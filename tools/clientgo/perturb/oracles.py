@@ -13,7 +13,14 @@ from itertools import islice, takewhile
 from typing import Any
 
 from clientgo.perturb.compare import Masks, normalized, normalized_object
-from clientgo.perturb.differences import StateDifference, differences, differs_or_is_older, state_differences, text_of
+from clientgo.perturb.differences import (
+    StateDifference,
+    differences,
+    differs_or_is_older,
+    state_differences,
+    text_of,
+    value_at,
+)
 from clientgo.perturb.kinds.derived import HISTORY, by_workload, is_default
 from clientgo.perturb.kinds.lasting import leftovers
 from clientgo.perturb.kinds.order import counts_attempts, is_count, is_logged, is_order_of_service
@@ -129,13 +136,12 @@ def _quiet(judged: Judged) -> Iterator[Violation]:
 def _deleted(judged: Judged) -> Iterator[Violation]:
     deleted = {change.ref for change in judged.reference.changes if change.kind == "DELETED"}
     steady = {ref for state in judged.reference.states for ref in state} - deleted - judged.due
-    by_user = _deletions_by_user(judged.run)
     for change in judged.run.changes:
         if (
             change.kind == "DELETED"
             and change.ref in steady
             and change.actor != "user"
-            and (change.old or {})["metadata"]["uid"] not in by_user
+            and (change.old or {})["metadata"]["uid"] not in judged.run.deleted_by_user
             and not _is_bare(change, judged)
             and not _is_collected_unseen(change, judged)
         ):
@@ -147,15 +153,6 @@ def _deleted(judged: Judged) -> Iterator[Violation]:
         if not is_usual and not _is_bare(change, judged):
             yield Violation("deleted", f"{change.ref} is deleted by the operator although it is as it should be")
             return
-
-
-def _deletions_by_user(run: ScenarioRun) -> set[str]:
-    """Return the uids of the objects that the user has asked to delete, from which the operator takes its finalizer."""
-    return {
-        change.new["metadata"]["uid"]
-        for change in run.changes
-        if change.actor == "user" and change.new is not None and is_deleting(change.new)
-    }
 
 
 def _is_bare(change: ObjectChange, judged: Judged) -> bool:
@@ -182,11 +179,11 @@ def _is_collected_unseen(change: ObjectChange, judged: Judged) -> bool:
 
 def _deletions_of_wanted(run: ScenarioRun, judged: Judged) -> Iterator[ObjectChange]:
     """Yield the operator's deletions of objects that are as those of the reference at the end of the step."""
-    states, objects, by_user = judged.reference.states, dict[ObjectRef, Object](), _deletions_by_user(run)
+    states, objects = judged.reference.states, dict[ObjectRef, Object]()
     for change in run.changes:
         ref, old = change.ref, change.old
         is_by_operator = change.kind == "DELETED" and change.actor == "operator" and 0 <= change.step < len(states)
-        if is_by_operator and old and old["metadata"]["uid"] not in by_user:
+        if is_by_operator and old and old["metadata"]["uid"] not in run.deleted_by_user:
             before = ClusterState({**objects, ref: old})
             if ref in states[change.step] and _wanted(states[change.step], ref, judged) == _wanted(before, ref, judged):
                 yield change
@@ -261,10 +258,9 @@ def _left_behind(judged: Judged) -> Iterator[Violation]:
     run = judged.run
     if not run.states or len(run.states) - 1 in run.blind:
         return
-    by_user = {change.ref for change in run.changes if change.actor == "user" and change.kind == "ADDED"}
     final, last = run.states[-1], len(run.states) - 1
-    remaining = {ref: final[ref] for ref in sorted(by_user) if ref in final}
-    if not by_user or not all(map(is_deleting, remaining.values())):
+    remaining = {ref: final[ref] for ref in sorted(run.created_by_user) if ref in final}
+    if not run.created_by_user or not all(map(is_deleting, remaining.values())):
         return
     if any(_finalizers(obj) & _finalizers_of_user(run, ref) for ref, obj in remaining.items()):
         return  # others have to remove theirs, for which the operator may wait
@@ -280,7 +276,7 @@ def _finalizers_of_user(run: ScenarioRun, ref: ObjectRef) -> set[str]:
 
 
 def _finalizers(obj: Object | None) -> set[str]:
-    return set((obj or {"metadata": {}})["metadata"].get("finalizers") or ())
+    return set(value_at(obj, ("metadata", "finalizers")) or ())
 
 
 def _ownerless(judged: Judged) -> Iterator[Violation]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from clientgo.perturb.programs.gate import Frame, RequestTarget
-from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef, most_objects
+from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef, is_deleting, most_objects
 
 
 class OperatorWrite(NamedTuple):
@@ -89,6 +89,18 @@ class ScenarioRun:
     def most(self) -> dict[tuple[str, str], int]:
         """Largest number of objects at a time by resource and owner, once the run is over."""
         return most_objects(self.changes)
+
+    @cached_property
+    def created_by_user(self) -> dict[ObjectRef, int]:
+        """Objects that the user has created, with the step of the last creation, once the run is over."""
+        created = (change for change in self.changes if change.actor == "user" and change.kind == "ADDED")
+        return {change.ref: change.step for change in created}
+
+    @cached_property
+    def deleted_by_user(self) -> set[str]:
+        """Uids of the objects that the user has asked to delete, and that finalizers held, once the run is over."""
+        objects = (change.new for change in self.changes if change.actor == "user" and change.new is not None)
+        return {obj["metadata"]["uid"] for obj in objects if is_deleting(obj)}
 
 
 def not_quiet(step: int, writes: Sequence[OperatorWrite]) -> str:

@@ -1,8 +1,7 @@
 """Changes of the user's objects: of labels and annotations, and to values that the server rejects in a child."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from clientgo.perturb.compare import normalized_object
@@ -109,7 +108,7 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     is_untouched = not _touches(created, ref) and _touches(rehearsal.reference, ref)
 
     back = merge(content, _undone(content, change), "change it back")
-    again = rehearsal.repeated(fresh, lambda last: rehearsal.run([*rehearsal.steps, step, back, step, last]))
+    again = rehearsal.repeated(fresh, rehearsal.playing([*rehearsal.steps, step, back, step]))
     text = f"after {change.text} the state is not as created"
     moments = Moment(created, -1), Moment(run, -1)
 
@@ -141,9 +140,9 @@ def _resumed(
         return
     for alternative in firsts(alternatives(schema, content["spec"], {}))[:_MEANWHILE]:
         meanwhile = set_spec(content, alternative.spec, f"change {alternative.text}")
-        usual = partial(_played, rehearsal, [*rehearsal.steps, meanwhile])
+        usual = rehearsal.playing([*rehearsal.steps, meanwhile])
         back = merge(content, _undone(content, change), "change it back")
-        resumed = partial(_played, rehearsal, [*rehearsal.steps, mark, meanwhile, back])
+        resumed = rehearsal.playing([*rehearsal.steps, mark, meanwhile, back])
         expected, actual = usual(), resumed()
         if ended_early(expected) or ended_early(actual):
             continue
@@ -151,10 +150,6 @@ def _resumed(
         text = f"{change.text} lets the operator leave {user_object.ref} alone; after it is changed back, "
         text += f"a change {alternative.text} is not carried out"
         yield from rehearsal.compare("transition", text, Moment(expected, -1), Moment(actual, -1), again)
-
-
-def _played(rehearsal: Rehearsal, steps: Sequence[ScenarioStep], *more: ScenarioStep) -> ScenarioRun:
-    return rehearsal.run([*steps, *more])
 
 
 def _undone(content: Object, change: MetadataChange) -> Object:
@@ -244,10 +239,7 @@ def judge_refused(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
                   "that it has after a valid value")
     ]  # fmt: skip
 
-    again = rehearsal.repeated(
-        lambda step: rehearsal.run([*prefix, step]),
-        lambda step: rehearsal.run([*prefix, forth, back, forth, back, step]),
-    )
+    again = rehearsal.repeated(rehearsal.playing(prefix), rehearsal.playing([*prefix, forth, back, forth, back]))
     text = f"after {alternative.text}, which the server rejects, and back the state is not as before"
     before = Moment(rehearsal.reference, target.step)
     return run, [*violations, *rehearsal.compare("transition", text, before, Moment(run, -1), again, counts=True)]

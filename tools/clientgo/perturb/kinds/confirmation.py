@@ -144,9 +144,8 @@ def _leads_to(run: ScenarioRun, violation: Violation, judged: Judged) -> bool:
 
 def _seen_late(run: ScenarioRun) -> frozenset[ObjectRef]:
     """Return the objects of the user that the operator has first seen in a later step than that of their creation."""
-    created = {change.ref: change.step for change in run.changes if change.actor == "user" and change.kind == "ADDED"}
     seen = {frame.ref: step for step, frame in reversed(run.frames)}
-    return frozenset(ref for ref, step in created.items() if 0 <= step < seen.get(ref, step))
+    return frozenset(ref for ref, step in run.created_by_user.items() if 0 <= step < seen.get(ref, step))
 
 
 def _agree(before: Moment, other: Moment, after: Moment, judged: Judged) -> bool:

@@ -43,6 +43,6 @@ def judge_crossing(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     if ended_early(run):
         return not_applicable(run)
 
-    again = rehearsal.repeated(lambda step: rehearsal.run([*steps, step]), play)
+    again = rehearsal.repeated(rehearsal.playing(steps), play)
     text = f"after {alternative.text} and {fault} at a write the state is not as without it"
     return run, [*rehearsal.compare("final-state", text, Moment(usual, -1), Moment(run, -1), again)]

@@ -97,9 +97,7 @@ def _replayed(
     run = rehearsal.run(steps, inputs)
     if ended_early(run):
         return not_applicable(run)
-    again = rehearsal.repeated(
-        lambda step: rehearsal.run([*rehearsal.steps, step]), lambda step: rehearsal.run([*steps, step], inputs)
-    )
+    again = rehearsal.repeated(rehearsal.playing(rehearsal.steps), rehearsal.playing(steps, inputs))
     moments = Moment(rehearsal.reference, -1), Moment(run, -1)
 
     def dismisses(each: StateDifference) -> bool:
@@ -142,7 +140,7 @@ def _changed(user_object: UserObject, key: str, rehearsal: Rehearsal) -> Verdict
     created = fresh()
     if ended_early(created) or created.bugs or (is_left_alone(created) and not is_left_alone(rehearsal.reference)):
         return run, []
-    again = rehearsal.repeated(fresh, lambda last: rehearsal.run([*rehearsal.steps, step, last]))
+    again = rehearsal.repeated(fresh, rehearsal.playing([*rehearsal.steps, step]))
     text = f"after a change of {ref} data.{key} the state is not as created"
     moments = Moment(created, -1), Moment(run, -1)
     violations = [*rehearsal.compare("transition", text, *moments, again)]

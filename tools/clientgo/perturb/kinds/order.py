@@ -41,8 +41,7 @@ def serves_others_first(values: Iterable[tuple[Any, Any]], run: ScenarioRun) -> 
     So it is with the holders of numbers that a system outside of the cluster gives away.
     """
     expected, actual = zip(*values, strict=True)
-    by_user = (change.ref for change in run.changes if change.actor == "user" and change.kind == "ADDED")
-    names = {name for ref in by_user for name in (ref.name, f"{ref.namespace}/{ref.name}")}
+    names = {name for ref in run.created_by_user for name in (ref.name, f"{ref.namespace}/{ref.name}")}
     texts = [value for value in expected if isinstance(value, str)]
     is_permutation = len(set(texts)) == len(expected) and sorted(texts) == sorted(map(str, actual))
     return is_permutation and names.issuperset(texts)

@@ -103,6 +103,10 @@ class Rehearsal:
         """Return a step in which a controller that polls sees what has changed."""
         return advance(self.poll_seconds)
 
+    def playing(self, steps: Sequence[ScenarioStep], inputs: UserInputs = AS_WRITTEN) -> Callable[..., ScenarioRun]:
+        """Return what runs these steps, and the further ones that it is given."""
+        return lambda *more: self.run([*steps, *more], inputs)
+
     def repeated(self, *plays: Callable[[ScenarioStep], ScenarioRun | None]) -> Again:
         """Return what plays two runs with more time, once for all that compare them; None if one does not get so far.
 
@@ -210,8 +214,8 @@ def _stays(difference: StateDifference, resources: frozenset[str], namespaces: s
 
 def _deleted_for_good(run: ScenarioRun) -> set[ObjectRef]:
     """Return the user's objects that the operator deleted, such as by an eviction: it cannot create them again."""
-    by_user = {change.ref for change in run.changes if change.actor == "user" and change.kind == "ADDED"}
-    return {change.ref for change in run.changes if change.kind == "DELETED" and change.actor != "user"} & by_user
+    deleted = {change.ref for change in run.changes if change.kind == "DELETED" and change.actor != "user"}
+    return deleted & run.created_by_user.keys()
 
 
 def _claims_of_templates(run: ScenarioRun) -> set[ObjectRef]:

@@ -107,10 +107,9 @@ def afresh(
 def edits(run: ScenarioRun, step: int | None = None) -> Iterator[ScenarioStep]:
     """Yield the steps that repeat what the user has changed, up to a step, in objects of the operator that stay."""
     state = run.states[-1 if step is None else step]
-    created = {change.ref for change in run.changes if change.actor == "user" and change.kind == "ADDED"}
     for change in run.changes:
         old, new = change.old, change.new
-        if change.actor != "user" or change.ref in created or not 0 <= change.step < len(run.states):
+        if change.actor != "user" or change.ref in run.created_by_user or not 0 <= change.step < len(run.states):
             continue
         if old is None or new is None or (step is not None and change.step > step) or change.ref not in state:
             continue
