@@ -158,7 +158,9 @@ class Reconciler(Generic[T]):
 
         A `Result` means that it takes longer: it is called again after the next event, or after `requeue_after`.
         It must be idempotent: an event that arrives late may lead to one more call. An exception leads to a retry with
-        backoff, and to a `Warning` event, because users see an object that stays.
+        backoff, and to a `Warning` event, because users see an object that stays. A call that has
+        changed the object itself, such as its status, should return `Result()`: removing the finalizer would be a
+        `Conflict`, and the event of the change leads to the next call.
         """
         return None
 

@@ -71,7 +71,12 @@ class Deadline:
 
 
 def started_deadline(seconds: float | None, clock: Clock = SYSTEM_CLOCK) -> Deadline:
-    """Return a deadline that begins now; all steps of an operation share it."""
+    """Return a deadline that begins now; all steps of an operation share it.
+
+    Raises ValueError for NaN, which would compare as no limit.
+    """
+    if seconds is not None and math.isnan(seconds):
+        raise ValueError(f"a timeout must be a number of seconds, got {seconds}")
     deadline = Deadline(seconds, clock)
     deadline.start()
     return deadline

@@ -202,6 +202,7 @@ def test_missing_permission_of_the_role_is_a_problem(environment: Environment) -
     denied = [finding.message.partition(":")[0] for finding in result if finding.subject == "permission"]
     assert "the user may not create, patch events" in denied
     assert "the user may not get, patch, update homes/status of ajd.my.domain" in denied
+    assert "the user may not create leases of coordination.k8s.io in the namespace home-system" in denied
     assert of_home(ann)["CRD"].state == WARNING
 
 

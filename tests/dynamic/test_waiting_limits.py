@@ -1,6 +1,7 @@
 """One time limit for all steps of a wait: list, watch, retries, and the events of the message."""
 
 import json
+import math
 from contextlib import closing
 
 import pytest
@@ -65,6 +66,11 @@ def test_condition_of_a_watch_is_awaited_no_longer_than_its_limit(script: tuple[
             until([lambda _: True], PodClient(client, "ns"), "5", timeout=TIMEOUT)
         assert SYSTEM_CLOCK.now() - began < TIMEOUT + TOLERANCE
         assert not is_stopping()
+
+
+def test_limit_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"a timeout must be a number of seconds, got nan"):
+        wait_for(RESTClient(Config("http://api"), transport=FakeTransport()), POD, POD, timeout=math.nan)
 
 
 def test_objects_share_the_limit() -> None:

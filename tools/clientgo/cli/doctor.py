@@ -77,6 +77,9 @@ _ACCEPTED = ("NamesAccepted", "Established")
 _RUN = re.compile(r"clientgo(?:\.cli)? run .+")
 _WEBHOOK_HOST = " --webhook-host"
 
+_ROLES = ("role.yaml", "leader_election_role.yaml")
+"""Roles of the manager in config/rbac; others are for users of its kinds and for Prometheus."""
+
 _PLACEHOLDER = "system"
 """Namespace in scaffolded manifests, which config/default replaces."""
 
@@ -154,7 +157,8 @@ def examine_cluster(config: Config, user: Config, root: Path, project: Project |
         yield from guarded("CRDs", lambda: check_crds(client.requester, read_crds(paths), read_crds(external)))
         if project is not None:
             namespace = f"{project.name}-system"
-            yield from guarded("permissions", lambda: check_permissions(other, folder / "rbac/role.yaml", namespace))
+            roles = [path for name in _ROLES if (path := folder / "rbac" / name).exists()]
+            yield from guarded("permissions", lambda: check_permissions(other, roles, namespace))
             yield from guarded("cert-manager", lambda: check_cert_manager(client, project))
 
 
@@ -301,19 +305,19 @@ def difference(expected: Any, actual: Any) -> str:
     return ""
 
 
-def check_permissions(client: Clientset, role: Path, namespace: str) -> Iterator[Diagnosis]:
-    """Check that the user has the permissions in a file of roles; `namespace` replaces the placeholder in it."""
+def check_permissions(client: Clientset, roles: Sequence[Path], namespace: str) -> Iterator[Diagnosis]:
+    """Check that the user has the permissions in files of roles; `namespace` replaces the placeholder in them."""
     reviews = client.authorization_v1.self_subject_access_reviews()
     count, denied = 0, dict[str, list[str]]()
-    for verb, what, spec in _accesses(read_documents([role]), namespace):
+    for verb, what, spec in _accesses(read_documents(roles), namespace):
         count += 1
         if not reviews.create(SelfSubjectAccessReview(spec=spec)).status.allowed:
             denied.setdefault(what, []).append(verb)
-    fix = "bind config/rbac/role.yaml to the user, as make deploy does for the manager's service account"
+    fix = "bind the roles of config/rbac to the user, as make deploy does for the manager's service account"
     for what, verbs in denied.items():
         yield Diagnosis(PROBLEM, "permission", f"the user may not {', '.join(verbs)} {what}: {fix}")
     if not denied:
-        yield Diagnosis(OK, "permissions", f"all {count} of config/rbac/role.yaml")
+        yield Diagnosis(OK, "permissions", f"all {count} of the roles of the manager in config/rbac")
 
 
 def _accesses(roles: Iterable[Object], placeholder: str) -> Iterator[tuple[str, str, SelfSubjectAccessReviewSpec]]:

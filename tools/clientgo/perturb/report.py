@@ -60,7 +60,8 @@ def summary(results: PerturbResults, *, command: str = "", timelines: bool = Tru
     """Return what is wrong, for people: each cause with a plan that shows it, its timeline, and how to repeat it."""
     lines: list[str] = []
     for number, group in enumerate(groups(results.results), 1):
-        lines += ["", f"Cause {number}: {counted(len(group))}", *_cause(results, group, command, timelines=timelines)]
+        heading = [f"Cause {number}: {counted(len(group))}"] if len(results) > 1 else []
+        lines += ["", *heading, *_cause(results, group, command, timelines=timelines)]
     lines += _not_applicable(results)
     lines += _not_watched(results)
     if results.masks.lines():
