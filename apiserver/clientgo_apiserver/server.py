@@ -263,6 +263,7 @@ class ApiServer:
             port=listener.getsockname()[1],
             stages=self._stages,
         )
+        api.state.start_task = self._loop.create_task
         self.faults.bind(api.state.store, self._disconnect, lambda call: self.run(lambda _: call()))
         if self._options.enable_faults:
             later = partial(self._loop.call_later, _ANSWER_SECONDS)

@@ -2,7 +2,7 @@
 
 import secrets
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -105,6 +105,8 @@ class State:
     simulated: bool = False  # nodes have kubelets, and pods run
     files: ContainerFiles = field(default_factory=ContainerFiles)  # of simulated containers
     webhooks: WebhookClient = field(default_factory=WebhookClient)
+    # Runs a coroutine on the server's event loop. Without a loop, webhooks see no writes of controllers.
+    start_task: Callable[[Coroutine[Any, Any, None]], object] | None = None
     # Callbacks that run soon, some of them in each turn of the loop: those of one rank in order, the lowest rank first.
     soon: tuple[deque[_Call], ...] = field(default_factory=lambda: (deque(), deque(), deque()), repr=False)
     turns: int = 0  # that were too short for all of them

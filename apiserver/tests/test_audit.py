@@ -110,7 +110,7 @@ def test_versions_of_server_changes_are_audited_once_in_order() -> None:
     messages = [int(version) for text in texts for version in text.split(",")]
     assert messages == list(range(first, kube.api.state.store.revision + 1))
     by = {item["user"]["username"] for item in kube.events if item["objectRef"]["resource"] == DEPLOYMENTS[1]}
-    assert by == {"system:anonymous", "system:kube-controller-manager", "system:apiserver"}
+    assert by == {"system:anonymous", "system:serviceaccount:kube-system:deployment-controller", "system:apiserver"}
 
 
 def test_reads_are_audited_on_request() -> None:

@@ -1,7 +1,6 @@
 """The admission chain: built-in plugins, policies and webhooks in the order of kube-apiserver.
 
 `mutate` may change the object that is written, and `validate` may reject it; in between it is validated by its kind.
-Policies and webhooks see only the writes of clients, not those of the server's own controllers.
 """
 
 from clientgo_apiserver.admission import webhooks
@@ -11,18 +10,22 @@ from clientgo_apiserver.admission.quota import check_quota
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.stored import Key
+
+ADMISSION: tuple[Key, ...] = (MUTATING_POLICIES, VALIDATING_POLICIES, webhooks.MUTATING, webhooks.VALIDATING)
+"""What may change or reject writes."""
 
 
 async def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:
     """Return the object as policies and then webhooks change it, as it comes from them."""
-    if write.request.internal:
-        return new
     if state.store.count(MUTATING_POLICIES):
         # Imported where they are used: CEL takes longer to load than a tenth of a server's start.
         from clientgo_apiserver.admission import policies  # noqa: PLC0415
 
         new = await policies.mutate(state, write, (operation, new, old))
-    return await webhooks.mutate(state, write, operation, new, old) if state.store.count(webhooks.MUTATING) else new
+    if webhooks.may_be_called(state, write, webhooks.MUTATING):
+        new = await webhooks.mutate(state, write, operation, new, old)
+    return new
 
 
 async def validate(state: State, write: Write, operation: str, new: Object, old: Object | None) -> None:
@@ -34,9 +37,9 @@ async def validate(state: State, write: Write, operation: str, new: Object, old:
 
 async def admit_review(state: State, write: Write, obj: Object) -> Object:
     """Return a review as webhooks change it, if they see reviews; policies never do (4xx, 500)."""
-    if state.store.count(webhooks.MUTATING):
+    if webhooks.may_be_called(state, write, webhooks.MUTATING):
         obj = await webhooks.mutate(state, write, "CREATE", obj, None) or obj
-    if state.store.count(webhooks.VALIDATING):
+    if webhooks.may_be_called(state, write, webhooks.VALIDATING):
         await webhooks.validate(state, write, "CREATE", obj, None)
     return obj
 
@@ -48,11 +51,9 @@ async def admit_deletion(state: State, write: Write, old: Object) -> None:
 
 
 async def _validate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
-    if write.request.internal:
-        return
     if state.store.count(VALIDATING_POLICIES):
         from clientgo_apiserver.admission import policies  # noqa: PLC0415 (see above)
 
         await policies.validate(state, write, (operation, new, old))
-    if state.store.count(webhooks.VALIDATING):
+    if webhooks.may_be_called(state, write, webhooks.VALIDATING):
         await webhooks.validate(state, write, operation, new, old)

@@ -32,6 +32,10 @@ _VIRTUAL = ("authentication.k8s.io", "authorization.k8s.io")
 VALIDATING: Key = (GROUP, "validatingwebhookconfigurations")
 
 
+class CalledLater(Exception):
+    """A webhook has to be called for a write that waits for nothing."""
+
+
 class Hook(msgspec.Struct, frozen=True):
     """One webhook of one configuration, and the version of the resource that its rules request."""
 
@@ -132,16 +136,20 @@ async def mutate(state: State, write: Write, operation: str, new: Object | None,
 
 async def validate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
     """Call the validating webhooks (4xx, 500)."""
-    if write.resource.group != GROUP:
-        case = (operation, new, old)
-        await concurrently(
-            _judge(state, write, hook, case, _no_patch) for hook in _hooks(state, VALIDATING, write, case)
-        )
+    if write.resource.group == GROUP:
+        return
+    case = (operation, new, old)
+    judgements = (_judge(state, write, hook, case, _no_patch) for hook in _hooks(state, VALIDATING, write, case))
+    if write.request.webhooks == "later":
+        for judgement in judgements:
+            await judgement
+    else:
+        await concurrently(judgements)
 
 
-def may_be_called(state: State, write: Write) -> bool:
-    """Return whether there are webhooks that may be called for a write."""
-    return not write.request.internal and (state.store.count(MUTATING) > 0 or state.store.count(VALIDATING) > 0)
+def may_be_called(state: State, write: Write, *keys: Key) -> bool:
+    """Return whether there are webhooks of these keys that may be called for a write."""
+    return write.request.webhooks != "never" and any(map(state.store.count, keys))
 
 
 async def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | None:
@@ -179,6 +187,8 @@ async def _judge(state: State, write: Write, hook: Hook, case: Case, read: Calla
         return None
     if write.dry_run and hook.spec.get("sideEffects") not in ("None", "NoneOnDryRun"):
         raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
+    if write.request.webhooks == "later":
+        raise CalledLater
     try:
         response = await _call(state, hook, request, write.request.budget.deadline)
         annotations = (response.audit_annotations or {}).items()

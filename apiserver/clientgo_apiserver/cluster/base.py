@@ -34,11 +34,13 @@ class InternalController:
 
     _sources: ClassVar[tuple[Key, ...]] = ()
     """Keys whose stored objects are passed to `_changed` at the start, and their changes from then on."""
+    _service_account: ClassVar[str] = ""
+    """Service account as which it writes, in the namespace kube-system; "" if it has the user of `Internal`."""
     _further: ClassVar[tuple[Key, ...] | None] = ()
     """Further keys whose changes are passed to `_changed`; None for all keys."""
 
     def __init__(self, internal: Internal) -> None:
-        self._internal = internal
+        self._internal = internal.as_account(self._service_account) if self._service_account else internal
         self._state = internal.state
         self._store = internal.state.store
         self._due: dict[tuple[str, ...], int] = {}

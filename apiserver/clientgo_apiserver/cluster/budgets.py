@@ -77,6 +77,7 @@ class _Members(msgspec.Struct):
 class DisruptionController(InternalController):
     """Keeps the status of every PodDisruptionBudget."""
 
+    _service_account = "disruption-controller"
     _sources = (BUDGETS,)
     _further = (PODS, *_SCALED.values())
 

@@ -4,6 +4,7 @@ from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import controller_reference, is_deleting
 from clientgo_apiserver.cluster.cronschedule import latest_time, local_time, times_after
+from clientgo_apiserver.cluster.internal import InReview
 from clientgo_apiserver.cluster.jobconditions import end_of
 from clientgo_apiserver.cluster.podcontrol import WorkloadController, seconds_of
 from clientgo_apiserver.gotypes.metadata import rfc3339
@@ -21,6 +22,7 @@ _TOO_MANY = "too many missed start times. Set or decrease .spec.startingDeadline
 class CronJobController(WorkloadController):
     """Creates the Jobs of CronJobs and removes the old ones."""
 
+    _service_account = "cronjob-controller"
     _sources = (CRON_JOBS,)
     _kind = "CronJob"
     _child = JOBS
@@ -108,6 +110,8 @@ class CronJobController(WorkloadController):
         }
         try:
             return self._internal.create(JOBS, meta["namespace"], job)
+        except InReview:
+            raise
         except ApiFailure as failure:
             self._events.record(obj, "FailedCreate", f"Error creating job: {failure.message}", kind="Warning")
             raise

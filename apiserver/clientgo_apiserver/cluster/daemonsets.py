@@ -25,6 +25,7 @@ _TOLERATED = {
 class DaemonSetController(RevisionedController):
     """Keeps the pods of DaemonSets."""
 
+    _service_account = "daemon-set-controller"
     _sources = (DAEMON_SETS,)
     _further = (NODES,)
     _kind = "DaemonSet"

@@ -11,6 +11,7 @@ from clientgo_apiserver.api.conditions import condition_of, conditions_of, other
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import annotation, is_deleting
+from clientgo_apiserver.cluster.internal import InReview
 from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import FINISHED, WorkloadController, phase_of, seconds_of
 from clientgo_apiserver.cluster.rollout import (
@@ -62,6 +63,7 @@ class _Sets(NamedTuple):
 class DeploymentController(WorkloadController):
     """Rolls out Deployments."""
 
+    _service_account = "deployment-controller"
     _sources = (DEPLOYMENTS,)
     _further = (PODS,)
     _kind = "Deployment"
@@ -114,6 +116,8 @@ class DeploymentController(WorkloadController):
         replica_set["spec"]["replicas"] = _new_size(obj, sets)
         try:
             stored = self._internal.create(REPLICA_SETS, obj["metadata"]["namespace"], replica_set, derived=True)
+        except InReview:
+            raise
         except ApiFailure as failure:
             self._report_rejection(obj, replica_set["metadata"]["name"], failure)
             raise

@@ -27,6 +27,7 @@ _PAUSE_SECONDS = 0.001  # between the syncs of a Service, for each pod, because 
 class EndpointsController(InternalController):
     """Keeps the slices and the Endpoints of every Service that selects pods."""
 
+    _service_account = "endpoint-controller"
     _sources = (SERVICES,)
     _further = (PODS,)
 

@@ -26,6 +26,7 @@ Slices = dict[tuple[str, bytes], Object]
 class EndpointsMirror(InternalController):
     """Keeps a slice for each family of addresses and set of ports of mirrored Endpoints."""
 
+    _service_account = "endpointslicemirroring-controller"
     _sources = (ENDPOINTS,)
     _further = (SERVICES,)
 

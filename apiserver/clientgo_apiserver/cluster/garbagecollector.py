@@ -54,6 +54,7 @@ class _Owners(msgspec.Struct):
 class GarbageCollector(InternalController):
     """Follows owner references through every kind; each change costs the same, however many dependents there are."""
 
+    _service_account = "generic-garbage-collector"
     _further = None
 
     def __init__(self, internal: Internal) -> None:
@@ -116,9 +117,9 @@ class GarbageCollector(InternalController):
             self._enqueue(item)
         if FOREGROUND in finalizers and FOREGROUND not in before:
             self._leaving[item.uid] = item
-            self._enqueue(item)
-            for dependent in self._dependents.get(item.uid, ()):
+            for dependent in self._dependents.get(item.uid, ()):  # before the owner, which may wait for none of them
                 self._enqueue(dependent)
+            self._enqueue(item)
 
     def _relate(self, item: _Item, before: list[Object], after: list[Object]) -> None:
         """Update the dependents of the owners before and after a change."""
@@ -171,13 +172,13 @@ class GarbageCollector(InternalController):
             self._events.record(obj, "OwnerRefInvalidNamespace", message, kind="Warning")
 
     def _retry(self, item: _Item, failure: ApiFailure) -> None:
-        # Server errors are retried without limit; a rejected write would be rejected again.
+        # Server errors are retried without limit; a rejected write would be rejected again, unless policies change.
         count = self._failures[item] = self._failures.get(item, 0) + (failure.code < 500)
-        if count > _RETRIES:
+        if count > _RETRIES and not self._internal.may_be_rejected():
             del self._failures[item]
             _log.warning("garbage collection gave up", extra={"item": item, "reason": failure.message})
             return
-        self._later(_RETRY_SECONDS * 2**count, self._enqueue, item)
+        self._later(_RETRY_SECONDS * 2 ** min(count, _RETRIES), self._enqueue, item)
 
     def _process(self, item: _Item) -> None:
         obj = self._stored(item)

@@ -1,20 +1,26 @@
 """In-process client for code inside the server: the rules of HTTP requests without HTTP.
 
 The controllers of the simulated cluster use an `Internal` for all writes. Everything runs on the server's event loop,
-so nothing is locked, and no write waits: admission webhooks are not called, and objects stay in the version in which
-they are stored. These writes are not counted as requests.
+so nothing is locked, and no write waits: objects stay in the version in which they are stored, and a write for which an
+admission webhook has to be called fails with `InReview` until its outcome is known. Its success is seen by the change
+of the store; a rejection is what the controller gets that tries it again. These writes are not counted as requests.
 """
 
 from collections.abc import Coroutine, Mapping
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from clientgo.internal.boundeddict import BoundedDict
+from clientgo_apiserver.admission.chain import ADMISSION
+from clientgo_apiserver.admission.webhooks import CalledLater
 from clientgo_apiserver.api.names import generate, new_uid
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure
-from clientgo_apiserver.api.users import MASTERS, authenticated
+from clientgo_apiserver.api.users import MASTERS, authenticated, service_account
 from clientgo_apiserver.gotypes.metadata import timestamp
 from clientgo_apiserver.handlers.dispatch import Answer, Api, attributes_of
 from clientgo_apiserver.handlers.verbs import RequestInfo
@@ -27,8 +33,16 @@ from clientgo_apiserver.storage.stored import Key, name_of
 from clientgo_apiserver.writes.patching import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 
 _METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
+_MAX_REVIEWS = 4096
 _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 _PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "apply": APPLY_PATCH}
+
+
+class InReview(ApiFailure):
+    """A write is with admission webhooks: it is tried again later, as if the server had failed."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "", "admission webhooks are called")
 
 
 class Internal:
@@ -40,6 +54,19 @@ class Internal:
         self._manager = manager
         self._query = Query(fieldManager=manager, fieldValidation="Ignore")
         self._user = authenticated(f"system:{manager}", MASTERS)
+        # Writes that webhooks review, and how they were rejected.
+        self._reviews: BoundedDict[tuple[Any, ...], ApiFailure] = BoundedDict(_MAX_REVIEWS)
+
+    def as_account(self, name: str) -> "Internal":
+        """Return a client that writes as a service account of the namespace kube-system, as controllers do."""
+        client = copy(self)
+        client._user = service_account("kube-system", name)
+        client._reviews = BoundedDict(_MAX_REVIEWS)
+        return client
+
+    def may_be_rejected(self) -> bool:
+        """Return whether there are policies or webhooks, which may change or reject any write."""
+        return any(map(self.state.store.count, ADMISSION))
 
     def create(self, key: Key, namespace: str, obj: Object, *, derived: bool = False) -> Object:
         """Create an object and return it as stored; a `derived` one is complete and valid, as the stored one it is of.
@@ -51,10 +78,11 @@ class Internal:
     def create_like(self, key: Key, created: Object) -> Object | None:
         """Create an object like one that was created in the same turn of the loop, under another generated name.
 
-        What was found about that one holds for this one, except with a quota or an audit log: then return None.
+        What was found about that one holds for this one, except with a quota, an audit log or policies and webhooks:
+        then return None.
         """
         store, meta = self.state.store, created["metadata"]
-        if self._api.audit is not None or store.count(QUOTAS):
+        if self._api.audit is not None or store.count(QUOTAS) or self.may_be_rejected():
             return None
         name = generate(meta["generateName"])
         while store.entry(key, meta["namespace"], name) is not None:
@@ -160,6 +188,8 @@ class Internal:
         derived: bool = False,
     ) -> Object:
         _, namespace, name = target
+        if self._reviews and (failure := self._review_of(verb, target, subresource, body)) is not None:
+            raise failure
         resource = self._resource(*target)
         is_value = verb != "delete" and subresource in ("", "status") and content_type != APPLY_PATCH
         request = HTTPRequest(
@@ -170,19 +200,54 @@ class Internal:
             b"" if is_value else msgspec.json.encode(body),
             user=self._user,
             internal=True,
+            webhooks="never" if self.state.start_task is None else "later",
             value=body if is_value else None,
             derived=derived,
         )
-        response = _completed(self._api.answer(request, RequestInfo(resource, namespace, name, subresource, verb)))
-        if response.content is not None:
-            stored: Object = response.content
-            return stored
-        value: Object = response.json()
-        if response.status >= 400:
-            raise ApiFailure(
-                response.status, value.get("reason", ""), value.get("message", ""), details=value.get("details")
-            )
-        return value
+        route = RequestInfo(resource, namespace, name, subresource, verb)
+        try:
+            return _written(_completed(self._api.answer(request, route)))
+        except CalledLater:
+            assert self.state.start_task is not None, "without a loop they are never called"
+            key = _review_key(verb, target, subresource, body)
+            self._reviews[key] = InReview()
+            self.state.start_task(self._reviewed(key, replace(request, webhooks="now"), route))
+            raise InReview from None
+
+    def _review_of(self, *write: Any) -> ApiFailure | None:
+        """Return how a write was rejected, once, or that it is still in review."""
+        key = _review_key(*write)
+        failure = self._reviews.get(key)
+        if failure is not None and not isinstance(failure, InReview):
+            del self._reviews[key]
+        return failure
+
+    async def _reviewed(self, key: tuple[Any, ...], request: HTTPRequest, route: RequestInfo) -> None:
+        """Write with calls of webhooks, and keep a rejection for the controller."""
+        try:
+            _written(await self._api.answer(request, route))
+        except ApiFailure as failure:
+            self._reviews[key] = failure
+        else:
+            self._reviews.pop(key, None)
+
+
+def _review_key(verb: str, target: tuple[Key, str, str], subresource: str, body: Any) -> tuple[Any, ...]:
+    return verb, target, subresource, msgspec.json.encode(body)
+
+
+def _written(response: Answer) -> Object:
+    """Return the object of a response (4xx, 5xx)."""
+    assert isinstance(response, HTTPResponse), "writes have complete responses"
+    if response.content is not None:
+        stored: Object = response.content
+        return stored
+    value: Object = response.json()
+    if response.status >= 400:
+        raise ApiFailure(
+            response.status, value.get("reason", ""), value.get("message", ""), details=value.get("details")
+        )
+    return value
 
 
 def _completed(response: Coroutine[Any, Any, Answer]) -> HTTPResponse:

@@ -90,6 +90,7 @@ class _Backoff(msgspec.Struct):
 class JobController(WorkloadController):
     """Runs Jobs by their pods."""
 
+    _service_account = "job-controller"
     _sources = (JOBS,)
     _further = (PODS,)
     _kind = "Job"

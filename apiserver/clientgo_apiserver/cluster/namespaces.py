@@ -14,8 +14,9 @@ import msgspec
 from clientgo_apiserver.admission.namespaces import FINALIZER
 from clientgo_apiserver.api.conditions import condition_of
 from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import InternalController, is_deleting
-from clientgo_apiserver.cluster.internal import Internal
+from clientgo_apiserver.cluster.internal import InReview, Internal
 from clientgo_apiserver.gotypes.metadata import mark_deleted
 from clientgo_apiserver.storage.keys import ACCOUNTS, NAMESPACES, NODES, PODS
 from clientgo_apiserver.storage.stored import Key, Name, name_of
@@ -24,6 +25,7 @@ _CONFIG_MAPS: Key = ("", "configmaps")
 _ROOT_CA = "kube-root-ca.crt"
 _CONTENTS = {ACCOUNTS: "default", _CONFIG_MAPS: _ROOT_CA}
 _BATCH = 20  # objects deleted in one turn of the event loop, so that requests are not delayed
+_RETRY_SECONDS, _MAX_RETRY_SECONDS = 0.25, 60.0  # after a rejected deletion
 _STATUS_SECONDS = 1.0  # between two writes of the conditions, however many objects go meanwhile
 
 _DONE = {
@@ -34,7 +36,7 @@ _DONE = {
         "All content successfully deleted, may be waiting on finalization",
     ),
     "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
-    "NamespaceFinalizersRemaining": ("ContentRemoved", "All content successfully removed"),
+    "NamespaceFinalizersRemaining": ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
 }
 """Reason and message of the conditions whose status is False."""
 
@@ -43,11 +45,17 @@ _Target = tuple[Key, Name]
 
 
 class _Termination(msgspec.Struct):
-    """Progress of one namespace: the objects to delete, and those that remain though deleted, with their finalizers."""
+    """Progress of one namespace: the objects to delete, and those that remain though deleted, with their finalizers.
+
+    `rejected` has the objects whose deletion was rejected, and the messages.
+    """
 
     objects: Iterator[_Target]
     due: deque[_Target] = msgspec.field(default_factory=deque)
     remaining: dict[_Target, list[str]] = {}
+    rejected: dict[_Target, str] = {}
+    rejections: int = 0  # rounds of deletions with a rejected one
+    is_retrying: bool = False  # later
     kinds: Counter[Key] = msgspec.field(default_factory=Counter)
     finalizers: Counter[str] = msgspec.field(default_factory=Counter)
     pods_only: bool = True
@@ -69,6 +77,7 @@ class _Termination(msgspec.Struct):
 class NamespaceController(InternalController):
     """Empties and removes namespaces that are being deleted; an object that goes costs the same in a full one."""
 
+    _service_account = "namespace-controller"
     _sources = (NAMESPACES,)
     _further = None
 
@@ -106,11 +115,7 @@ class NamespaceController(InternalController):
         if termination is None:
             termination = self._terminations[name] = _Termination(self._objects(name, (PODS,)))
         due = termination.due
-        for _ in range(min(_BATCH, len(due))):
-            key, target = due[0]
-            self._delete(key, target)
-            due.popleft()  # only now: a write that fails is tried again
-            termination.count((key, target), self._store.get(key, *target))
+        self._delete_due(termination)
         if not due:
             due.extend(islice(termination.objects, _BATCH))
         if not due and termination.pods_only and not termination.kinds[PODS]:
@@ -118,6 +123,8 @@ class NamespaceController(InternalController):
             due.extend(islice(termination.objects, _BATCH))
         if due:
             self._schedule(name)
+        elif termination.rejected:
+            self._show_rejected(namespace, termination)
         elif termination.remaining:
             self._show_remaining(namespace, termination)
         else:
@@ -127,17 +134,43 @@ class NamespaceController(InternalController):
         """Yield the names of the objects of these kinds, those of a kind when it is reached."""
         return ((key, name) for key in keys if key != NAMESPACES for name in self._store.names(key, namespace))
 
+    def _delete_due(self, termination: _Termination) -> None:
+        for _ in range(min(_BATCH, len(termination.due))):
+            key, target = termination.due[0]
+            try:
+                self._delete(key, target)
+            except InReview:
+                raise
+            except ApiFailure as failure:
+                termination.rejected[termination.due.popleft()] = failure.message
+                continue
+            termination.due.popleft()  # only now: a write that fails is tried again
+            termination.count((key, target), self._store.get(key, *target))
+
     def _delete(self, key: Key, name: Name) -> None:
         obj = self._store.get(key, *name)
         if obj is None or is_deleting(obj):
             return
         has_kubelet = key == PODS and self._store.get(NODES, "", obj["spec"].get("nodeName", "")) is not None
-        if has_kubelet:
-            self._attempt("delete the pod", name, partial(self._internal.delete, key, *name))
+        if has_kubelet or self._internal.may_be_rejected():
+            self._internal.delete(key, *name)
         elif obj["metadata"].get("finalizers"):
             self._store.put(key, {**obj, "metadata": mark_deleted(obj["metadata"], self._state.clock)})
         else:
             self._store.remove(key, *name)
+
+    def _show_rejected(self, namespace: Object, termination: _Termination) -> None:
+        self._show(namespace, termination)
+        if not termination.is_retrying:
+            termination.is_retrying = True
+            delay = min(_RETRY_SECONDS * 2**termination.rejections, _MAX_RETRY_SECONDS)
+            termination.rejections += 1
+            self._later(delay, self._try_again, namespace["metadata"]["name"], termination)
+
+    def _try_again(self, name: str, termination: _Termination) -> None:
+        termination.due.extend(termination.rejected)
+        termination.rejected, termination.is_retrying = {}, False
+        self._schedule(name)
 
     def _show_remaining(self, namespace: Object, termination: _Termination) -> None:
         now = self._state.clock.time()
@@ -148,9 +181,12 @@ class NamespaceController(InternalController):
             return
         termination.is_waiting = False
         # kube-controller-manager reports what remains once the pods are gone, which go first.
-        changed = self._with_conditions(namespace, None if termination.pods_only else termination)
+        termination.written_at = now
+        self._show(namespace, None if termination.pods_only else termination)
+
+    def _show(self, namespace: Object, termination: _Termination | None) -> None:
+        changed = self._with_conditions(namespace, termination)
         if changed != namespace:
-            termination.written_at = now
             self._store.put(NAMESPACES, changed)
 
     def _finalize(self, namespace: Object) -> None:
@@ -174,6 +210,10 @@ class NamespaceController(InternalController):
             held = termination.finalizers.items()
             finalizers = [f"{name} in {count} resource instances" for name, count in held if count]
         reasons = {}
+        if termination is not None and termination.rejected:
+            messages = sorted({target[0]: message for target, message in termination.rejected.items()}.values())
+            text = f"Failed to delete all resource types, {len(messages)} remaining: {', '.join(messages)}"
+            reasons["NamespaceDeletionContentFailure"] = ("ContentDeletionFailed", text)
         if kinds:
             text = f"Some resources are remaining: {', '.join(sorted(kinds))}"
             reasons["NamespaceContentRemaining"] = ("SomeResourcesRemain", text)

@@ -17,7 +17,7 @@ from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import InternalController, annotation, controller_reference, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
-from clientgo_apiserver.cluster.internal import Internal
+from clientgo_apiserver.cluster.internal import InReview, Internal
 from clientgo_apiserver.cluster.owned import Owned, controller_of
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.keys import PODS
@@ -251,7 +251,7 @@ class WorkloadController(InternalController):
         except ApiFailure as failure:
             causes = (failure.details or {}).get("causes") or ()
             is_ending = any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
-            if failure.code < 500 and failure.reason not in self._unreported and not is_ending:
+            if not isinstance(failure, InReview) and failure.reason not in self._unreported and not is_ending:
                 self._record(pod, "FailedCreate", failure.message)
             raise
         self._record(created, "SuccessfulCreate")

@@ -10,6 +10,7 @@ from clientgo_apiserver.storage.stored import Key
 class QuotaController(InternalController):
     """Keeps the status of every ResourceQuota up to date."""
 
+    _service_account = "resourcequota-controller"
     _sources = (QUOTAS,)
     _further = None
 

@@ -8,6 +8,7 @@ from clientgo_apiserver.api.conditions import condition_of, other_conditions
 from clientgo_apiserver.api.resources import Object
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.cluster.base import is_deleting
+from clientgo_apiserver.cluster.internal import InReview
 from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import (
     BURST,
@@ -29,6 +30,7 @@ _FAILURE = "ReplicaFailure"
 class ReplicaSetController(WorkloadController):
     """Creates and deletes the pods of ReplicaSets, and counts them."""
 
+    _service_account = "replicaset-controller"
     _sources = (REPLICA_SETS,)
     _kind = "ReplicaSet"
     _rank = 1
@@ -42,6 +44,8 @@ class ReplicaSetController(WorkloadController):
             reason = "FailedCreate" if missing > 0 else "FailedDelete"
             try:
                 self._manage(obj, pods, missing)
+            except InReview:
+                raise
             except ApiFailure as error:
                 failure = error
             else:
@@ -98,6 +102,7 @@ class ReplicaSetController(WorkloadController):
 class ReplicationControllerController(ReplicaSetController):
     """Creates and deletes the pods of ReplicationControllers, whose selectors are maps of labels."""
 
+    _service_account = "replication-controller"
     _sources = (REPLICATION_CONTROLLERS,)
     _kind = "ReplicationController"
     _component = "replication-controller"

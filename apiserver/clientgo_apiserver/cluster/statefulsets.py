@@ -26,6 +26,7 @@ INDEX_LABEL = "apps.kubernetes.io/pod-index"
 class StatefulSetController(RevisionedController):
     """Keeps the pods of StatefulSets."""
 
+    _service_account = "statefulset-controller"
     _sources = (STATEFUL_SETS,)
     _kind = "StatefulSet"
     _revision_label = "controller.kubernetes.io/hash"

@@ -50,6 +50,7 @@ class VolumeBinder(InternalController):
     an available volume: a new claim looks at the volumes, and a volume that becomes available at the claims.
     """
 
+    _service_account = "persistent-volume-binder"
     _sources = (STORAGE_CLASSES, VOLUMES, CLAIMS, PODS)
 
     def __init__(self, internal: Internal) -> None:

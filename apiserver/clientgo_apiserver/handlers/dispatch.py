@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from clientgo.log import get_logger
+from clientgo_apiserver.admission.webhooks import CalledLater
 from clientgo_apiserver.api.limits import REQUEST_SECONDS
 from clientgo_apiserver.api.resources import Resource
 from clientgo_apiserver.api.status import (
@@ -114,6 +115,8 @@ class Api:
             response.headers.extend(failure.headers)
         except PageNotFound:
             response = self._page_not_found(request.path)
+        except CalledLater:
+            raise
         except Exception as error:  # a bug in a handler must not stop the server
             log.exception("request failed", extra={"method": request.method, "path": request.path})
             response = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from itertools import accumulate, islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 from unicodedata import category
 from urllib.parse import parse_qsl
 
@@ -146,6 +146,7 @@ class HTTPRequest:
     body: bytes = b""
     user: User = ANONYMOUS
     internal: bool = False
+    webhooks: Literal["now", "later", "never"] = "now"  # whether their calls are awaited; see `Internal`
     value: Any = None  # the decoded body of an internal request, which has no other
     derived: bool = False  # the value is complete and valid, because it was made of a stored object
     served: bool = False  # by an event loop, which must not wait for one request

@@ -160,7 +160,7 @@ async def delete_collection(
     # All are admitted before the first is deleted: one that is rejected keeps all.
     admissions = (_admitted(state, deletion, options, entry) for deletion, entry in zip(writes, selected, strict=True))
     deletions: list[_Deletion] = []
-    if webhooks.may_be_called(state, write):
+    if webhooks.may_be_called(state, write, webhooks.MUTATING, webhooks.VALIDATING):
         deletions = await concurrently(admissions)
     async for admission in _in_turns(write, () if deletions else admissions):
         deletions.append(await admission)

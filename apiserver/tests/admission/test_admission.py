@@ -473,7 +473,7 @@ def test_webhook_is_reinvoked_after_later_changes(kube: Kube, hook: WebhookServe
     assert hook.asked[-1][1]["object"]["spec"]["replicas"] == 4
 
 
-def test_internal_writes_skip_webhooks(kube: Kube, hook: WebhookServer) -> None:
+def test_webhooks_see_no_writes_of_controllers_without_an_event_loop(kube: Kube, hook: WebhookServer) -> None:
     validating(kube, hook, "/x")
     Internal(kube.api).create((GROUP, "foos"), "default", foo())
     assert hook.asked == []

@@ -245,6 +245,16 @@ def test_foreground_deletion_does_not_wait_for_dependents_that_do_not_block(clus
     assert cluster.metadata("child")["deletionTimestamp"]
 
 
+def test_dependents_of_an_owner_that_others_hold_go_in_a_foreground_deletion_though_they_do_not_block(
+    cluster: Cluster,
+) -> None:
+    owner = cluster.make("owner", finalizers=["example.com/hold"])
+    cluster.make("child", ref(owner))
+    cluster.delete("owner", "Foreground")
+    assert cluster.names() == ["owner"]
+    assert cluster.metadata("owner")["finalizers"] == ["example.com/hold"]
+
+
 def test_foreground_deletion_goes_bottom_up(cluster: Cluster) -> None:
     owner = cluster.make("owner")
     child = cluster.make("child", ref(owner, block=True))
