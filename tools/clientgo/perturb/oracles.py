@@ -400,7 +400,7 @@ ORACLES: dict[str, Oracle] = {
     "quiet": Oracle("the operator stops writing", "it reports by the clock: off, or a settle", _quiet, alone=True),
     "deleted": Oracle(
         "nothing is deleted that the reference keeps: data and connections are lost although it comes back; "
-        "before a deletion, ask client.is_current",
+        "before a deletion, ask client.is_current, or client.api_reader if labels or annotations decide",
         "it has nothing to lose: off",
         _deleted,
     ),
