@@ -16,6 +16,11 @@ ADMISSION: tuple[Key, ...] = (MUTATING_POLICIES, VALIDATING_POLICIES, webhooks.M
 """What may change or reject writes."""
 
 
+def may_mutate(state: State) -> bool:
+    """Return whether there are policies or webhooks that may change objects."""
+    return state.store.count(MUTATING_POLICIES) > 0 or state.store.count(webhooks.MUTATING) > 0
+
+
 async def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:
     """Return the object as policies and then webhooks change it, as it comes from them."""
     if state.store.count(MUTATING_POLICIES):

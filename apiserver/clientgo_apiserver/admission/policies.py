@@ -218,6 +218,7 @@ async def validate(state: State, write: Write, case: Case) -> None:
 
 def _rejected(write: Write, name: str, message: str, reason: str, *, code: int = 0) -> ApiFailure:
     """Return the error of a policy; one of a mutating policy has a code that its reason does not imply."""
+    name = name or "Unknown"  # in a collection
     details = {**details_of(write.resource, name), "causes": [{"message": message}]}
     text = message if code else f'{write.resource.qualified} "{name}" is forbidden: {message}'
     return ApiFailure(code or _CODES.get(reason, 422), reason, text, details=details)

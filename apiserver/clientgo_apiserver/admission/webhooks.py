@@ -87,10 +87,11 @@ def _conditions_hold(state: State, hook: Hook, write: Write, request: Object) ->
     except PolicyError as error:
         if hook.lenient:
             return False
-        raise forbidden(write.resource, write.name, str(error)) from None
+        raise forbidden(write.resource, request.get("name", ""), str(error)) from None
 
 
 _API_VERSION = "admission.k8s.io/v1"
+_SCHEME = "k8s.io/apiserver/pkg/util/webhook/client.go:71"
 
 
 class _AdmissionResponse(msgspec.Struct, rename="camel"):
@@ -213,6 +214,8 @@ async def _call(state: State, hook: Hook, request: Object, deadline: float) -> _
     try:
         endpoint = endpoint_of(client, state.options.webhook_services, seconds=seconds, exists=exists)
         review = await state.webhooks.post(endpoint, body, seconds, _AdmissionReview)
+        if reason := _unreadable(review):
+            raise CallFailed(reason)
     except CallFailed as error:
         raise CallFailed(f"failed to call webhook: {error}") from error
     response = review.response
@@ -220,11 +223,17 @@ async def _call(state: State, hook: Hook, request: Object, deadline: float) -> _
         raise _invalid("webhook response was absent")
     if response.uid != uid:
         raise _invalid(f'expected response.uid="{uid}", got "{response.uid or ""}"')
-    # As in Go, which decodes into a type, the names may be absent.
-    review_kind = f"{review.api_version or _API_VERSION}, Kind={review.kind or 'AdmissionReview'}"
-    if review_kind != f"{_API_VERSION}, Kind=AdmissionReview":
-        raise _invalid(f"expected webhook response of {_API_VERSION}, Kind=AdmissionReview, got {review_kind}")
     return response
+
+
+def _unreadable(review: _AdmissionReview) -> str:
+    """Return why a review is of another kind; as in Go, which decodes into a type, the names may be absent."""
+    version, kind = review.api_version or _API_VERSION, review.kind or "AdmissionReview"
+    if (version, kind) == (f"{_API_VERSION}beta1", "AdmissionReview"):
+        return "converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion"
+    if (version, kind) != (_API_VERSION, "AdmissionReview"):
+        return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"'
+    return ""
 
 
 def _invalid(reason: str) -> CallFailed:
@@ -247,6 +256,8 @@ def _patch_of(response: _AdmissionResponse) -> Any:
         raise _invalid("webhook returned response.patchType but not response.patch")
     if not response.patch:
         return []
+    if not kind:
+        raise _invalid('webhook returned invalid response.patchType of ""')
     if kind != "JSONPatch":
         raise CallFailed(f'unsupported patch type "{kind}"')
     try:
@@ -259,6 +270,6 @@ def _denial(hook: Hook, status: ReviewStatus) -> ApiFailure:
     denied = f'admission webhook "{hook.name}" denied the request'
     reason = status.message or status.reason
     message = f"{denied}: {reason}" if reason else f"{denied} without explanation"
-    code = status.code if status.code and 400 <= status.code < 600 else 400
+    code = status.code if status.code and 400 <= status.code < 1000 else 400
     details = None if status.details is None else msgspec.to_builtins(status.details)
     return ApiFailure(code, status.reason or "", message, details=details)

@@ -135,7 +135,8 @@ def bad_request(message: str) -> ApiFailure:
 
 def forbidden(resource: Resource, name: str, reason: str, causes: Iterable[Cause] = ()) -> ApiFailure:
     """Return 403 with this reason."""
-    message = f'{resource.qualified} "{name}" is forbidden: {reason}'
+    subject = f'{resource.qualified} "{name}"' if name else resource.qualified
+    message = f"{subject} is forbidden: {reason}"
     details = details_of(resource, name)
     if listed := _causes(causes):
         details["causes"] = listed

@@ -32,7 +32,7 @@ from clientgo_apiserver.storage.keys import QUOTAS
 from clientgo_apiserver.storage.stored import Key, name_of
 from clientgo_apiserver.writes.patching import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 
-_METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
+_METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}
 _MAX_REVIEWS = 4096
 _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 _PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "apply": APPLY_PATCH}
@@ -114,6 +114,10 @@ class Internal:
             options["preconditions"] = {"uid": uid}
         return self._send("delete", (key, namespace, name), options)
 
+    def delete_from(self, key: Key, namespace: str, name: str) -> None:
+        """Delete an object as one of a collection: admission sees no name of the request."""
+        self._send("deletecollection", (key, namespace, name), {"propagationPolicy": "Background"})
+
     def put_status(self, key: Key, stored: Object, status: Object, annotations: Mapping[str, str]) -> None:
         """Store fields of the status of a built-in object, of which None removes one, and annotations.
 
@@ -191,11 +195,12 @@ class Internal:
         if self._reviews and (failure := self._review_of(verb, target, subresource, body)) is not None:
             raise failure
         resource = self._resource(*target)
-        is_value = verb != "delete" and subresource in ("", "status") and content_type != APPLY_PATCH
+        deletes = _METHODS[verb] == "DELETE"
+        is_value = not deletes and subresource in ("", "status") and content_type != APPLY_PATCH
         request = HTTPRequest(
             _METHODS[verb],
             self._path(resource, namespace, name, subresource),
-            Query() if verb == "delete" else self._query,
+            Query() if deletes else self._query,
             {"content-type": content_type},
             b"" if is_value else msgspec.json.encode(body),
             user=self._user,

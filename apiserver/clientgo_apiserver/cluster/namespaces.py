@@ -153,7 +153,7 @@ class NamespaceController(InternalController):
             return
         has_kubelet = key == PODS and self._store.get(NODES, "", obj["spec"].get("nodeName", "")) is not None
         if has_kubelet or self._internal.may_be_rejected():
-            self._internal.delete(key, *name)
+            self._internal.delete_from(key, *name)
         elif obj["metadata"].get("finalizers"):
             self._store.put(key, {**obj, "metadata": mark_deleted(obj["metadata"], self._state.clock)})
         else:

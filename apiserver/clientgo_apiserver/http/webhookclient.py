@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from posixpath import normpath
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
 import msgspec
@@ -34,9 +34,10 @@ from clientgo.rest.transport import HTTPReply
 from clientgo.stop.eventloop import call_in_loop
 from clientgo.stop.lifecycle import Group
 from clientgo.stop.stopping import StopScope, TaskScope
+from clientgo_apiserver.api.gotext import json_type
 from clientgo_apiserver.api.limits import MAX_RESPONSE_BYTES
 from clientgo_apiserver.api.status import ApiFailure
-from clientgo_apiserver.http.decode import parse_json
+from clientgo_apiserver.http.decode import parse_json, parse_yaml
 
 R = TypeVar("R")
 _Key = tuple[str, str, str]
@@ -51,8 +52,11 @@ _MAX_POOLS = 32
 _MAX_REASON = 200
 _HEADERS = (("User-Agent", "kube-apiserver"), ("Accept", "application/json"), ("Content-Type", "application/json"))
 _SAFE = "/%:@!$&'()*+,;=~-._"
-_MISTYPED = lazy_pattern(r"Expected `([^`]+)`, got `([^`]+)` - at `\$\.([^`]+)`")
-_GO_NAMES = {"str": "string", "int": "number", "float": "number", "object": "object", "array": "array", "bool": "bool"}
+_UNREAD = "couldn't get version/kind; json parse error: "
+_TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_MISTYPED = lazy_pattern(r"Expected `[^`]+`, got `([^`]+)` - at `\$\.([^`]+)`")
+_GO_NAMES = {"str": "string", "int": "number", "float": "number"}
+_GO_TYPES = {str: "string", int: "int32", bool: "bool", bytes: "[]uint8"}
 
 
 class WebhookEndpoint(msgspec.Struct, frozen=True):
@@ -254,22 +258,65 @@ def _stopping() -> ApiFailure:
 
 
 def _decode(body: bytes, answer_type: type[R]) -> R:
+    """Decode the JSON or YAML of a review, with errors in the words of Go's client."""
+    if not body:
+        raise CallFailed("0-length response with status code: 200 and content type: application/json")
+    is_json = body.lstrip().startswith(b"{")
     try:
-        value = parse_json(body)
+        value = parse_json(body) if is_json else parse_yaml(body)
     except ValueError as error:
-        raise CallFailed(f"couldn't get version/kind; json parse error: {error}") from error
-    if not isinstance(value, dict):
-        raise CallFailed("expected a JSON object")
+        raise CallFailed(f"{_UNREAD if is_json else ''}{error}") from error
+    if not isinstance(value, dict | None):
+        reason = f"json: cannot unmarshal {json_type(value)} into Go value of type {_TYPE_META}"
+        raise CallFailed(f"{_UNREAD}{reason}")
     try:
-        return msgspec.convert(value, answer_type)
+        return msgspec.convert(value or {}, answer_type)
     except msgspec.ValidationError as error:
         mistyped = _MISTYPED.fullmatch(str(error))
-        if mistyped is None:
-            raise CallFailed(f"json: {error}") from error
-        expected, got = (_GO_NAMES.get(name.partition(" ")[0], name) for name in (mistyped[1], mistyped[2]))
-        field = f"{answer_type.__name__.lstrip('_')}.{mistyped[3]}"
-        reason = f"json: cannot unmarshal {got} into Go struct field {field} of type {expected}"
-        raise CallFailed(reason) from error
+        raise CallFailed(f"json: {error}" if mistyped is None else _explain(answer_type, *mistyped.groups())) from error
+
+
+def _explain(answer_type: type[Any], kind: str, path: str) -> str:
+    """Return how Go reports that the value at this path is of this kind."""
+    names, owner, expected = [], "", _GoField(answer_type)
+    for part in path.replace("[...]", "[]").split("."):
+        name, *indexes = part.split("[")
+        names.append(name)
+        owner, expected = expected.struct_name, expected.member(name, len(indexes))
+    is_meta = path in ("apiVersion", "kind")
+    field = f"{'' if is_meta else owner}.{'.'.join(names)}"
+    type_name = "types.UID" if name == "uid" else expected.type_name
+    reason = f"json: cannot unmarshal {_GO_NAMES.get(kind, kind)} into Go struct field {field} of type {type_name}"
+    return f"{_UNREAD if is_meta else ''}{reason}"
+
+
+class _GoField(NamedTuple):
+    """A field of a review by its annotation, and how Go names it."""
+
+    annotation: Any
+
+    @property
+    def struct_name(self) -> str:
+        """Name of the Go struct that the field holds."""
+        return str(self.annotation.__name__).lstrip("_").removeprefix("Review")
+
+    @property
+    def type_name(self) -> str:
+        """Name of the field's Go type."""
+        if get_origin(self.annotation) is list:
+            return f"[]{_GoField(get_args(self.annotation)[0]).type_name}"
+        if get_origin(self.annotation) is dict:
+            return f"map[string]{_GoField(get_args(self.annotation)[1]).type_name}"
+        return _GO_TYPES.get(self.annotation) or f"v1.{self.struct_name}"
+
+    def member(self, name: str, depth: int) -> "_GoField":
+        """Return a field of the struct, or what that holds `depth` levels below."""
+        fields = msgspec.structs.fields(self.annotation)
+        annotation = next(field.type for field in fields if field.encode_name == name)
+        annotation = next((each for each in get_args(annotation) if type(None) in get_args(annotation)), annotation)
+        for _ in range(depth):
+            annotation = get_args(annotation)[-1]
+        return _GoField(annotation)
 
 
 def _explained(error: Exception, url: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clientgo_apiserver.api.resources import Object, Resource
-from clientgo_apiserver.api.status import ApiFailure, bad_request, invalid, invalid_value
+from clientgo_apiserver.api.status import ApiFailure, bad_request, internal_error, invalid, invalid_value
 from clientgo_apiserver.gotypes.scalars import DecodeError
 from clientgo_apiserver.http.decode import YAML_TYPES, check_object, media_type, read_body, without_surrogates
 from clientgo_apiserver.http.gojson import (
@@ -35,6 +35,7 @@ class Write:
     now: str  # the time of the write
     patch: Callable[[], str] | None = None  # the patch's text, for messages
     strategic: bool = False  # the patch is a strategic merge
+    mutated: bool = False  # admission has made the object
     applied: str = ""  # identity of an applied configuration of a built-in kind, for messages
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
     duplicates: list[str] = field(default_factory=list)  # errors of fields that occur twice
@@ -76,6 +77,8 @@ class Write:
 
     def undecodable(self, error: object) -> ApiFailure:
         """Return the error of an object that cannot be decoded, or of a patch that makes it so (400, 422, 500)."""
+        if self.mutated:
+            return internal_error(str(error))
         if self.unstructured and isinstance(error, DecodeError):
             error = error.unconvertible()
         if self.applied:

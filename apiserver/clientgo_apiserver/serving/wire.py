@@ -75,7 +75,8 @@ class Exchange:
         defaults = b"".join([b"%b: %b\r\n" % header for header in cycle.default_headers])
         close = b"" if cycle.keep_alive else b"connection: close\r\n"
         if not self.transport.is_closing():
-            head = (STATUS_LINE[status], defaults, headers.encode(), close)
+            line = STATUS_LINE.get(status) or b"HTTP/1.1 %d status code %d\r\n" % (status, status)  # of a webhook
+            head = (line, defaults, headers.encode(), close)
             self.transport.write(b"%b%b%b%b\r\n%b" % (*head, body))
 
 

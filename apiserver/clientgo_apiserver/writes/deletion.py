@@ -157,8 +157,11 @@ async def delete_collection(
     for entry in selected:
         check_preconditions(resource, entry.object, options.uid, options.resource_version)
     writes = [replace(write, namespace=name[0], name=name[1]) for name in (name_of(entry.object) for entry in selected)]
-    # All are admitted before the first is deleted: one that is rejected keeps all.
-    admissions = (_admitted(state, deletion, options, entry) for deletion, entry in zip(writes, selected, strict=True))
+    # All are admitted before the first is deleted: one that is rejected keeps all. Admission sees no names of requests.
+    admissions = (
+        _admitted(state, replace(deletion, name=""), options, entry)
+        for deletion, entry in zip(writes, selected, strict=True)
+    )
     deletions: list[_Deletion] = []
     if webhooks.may_be_called(state, write, webhooks.MUTATING, webhooks.VALIDATING):
         deletions = await concurrently(admissions)

@@ -74,11 +74,11 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     request = write.request
     check_custom_kind(obj, resource)
     meta = {field: value for field, value in read_metadata(write, obj).items() if field not in _SET_BY_SERVER}
-    sent_meta = meta
     _require_place(state, write, meta.get("name", ""))
     new, owned = await run_step(request, 0, _decoded, write, {**obj, "metadata": meta}, entries)
-    decoded, new = new, await _admitted(state, write, "CREATE", new, None)
-    attempts = 1 if new["metadata"].get("name") else _GENERATE_ATTEMPTS
+    decoded, new = new, await _admitted(state, write, new, None, owned)
+    sent_meta = new["metadata"]
+    attempts = 1 if sent_meta.get("name") else _GENERATE_ATTEMPTS
     new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], write.now), owned)}
     new = without_disabled(resource, new)
     # As on a real server, what an apply of a status creates is allocated nothing.
@@ -136,8 +136,10 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         except ConversionNeeded as needed:
             write.conversions.append(await converted(resource, needed))
             continue
-        admitted = await _admitted(state, write, "UPDATE", new, old)
-        new = new if admitted is new else strategy.reset_fields(write, admitted, old)
+        admitted = await _admitted(state, write, new, old, entries)
+        if admitted is not new:
+            _check_preconditions(write, admitted["metadata"], old["metadata"])
+            new = strategy.reset_fields(write, admitted, old)
         carried = metadata.carry_over(new["metadata"], entry.object["metadata"])
         new = {**new, "metadata": with_managed_fields(carried, entries)}
         new = strategy.begin_update(state.store, without_disabled(resource, new, old, write.subresource), old)
@@ -155,15 +157,27 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
             return _stored(resource, committed) if response is None else with_version(response, committed.content)
 
 
-async def _admitted(state: State, write: Write, operation: str, new: Object, old: Object | None) -> Object:
-    """Return a decoded object after mutating admission: the same one if nothing changes it (4xx, 500)."""
+async def _admitted(state: State, write: Write, new: Object, old: Object | None, entries: list[Object]) -> Object:
+    """Return a decoded object after mutating admission, which sees these managedFields (4xx, 500).
+
+    It is the same object if nothing changes it.
+    """
     new = with_policy_defaults(state, write, new, old)
-    changed = await chain.mutate(state, write, operation, new, old)
-    if changed is not None and changed is not new and not same(changed, new):
-        # Unknown fields that a webhook adds are dropped without a warning: the client did not send them.
-        silent = replace(write, validation="Ignore", unknown=[], applied="")
-        new = decode_object(silent, {**changed, "metadata": read_metadata(silent, changed)}, old)
+    if chain.may_mutate(state):
+        owned = {**new, "metadata": with_managed_fields(new["metadata"], entries)}
+        changed = await chain.mutate(state, write, "CREATE" if old is None else "UPDATE", owned, old)
+        if changed is not None and changed is not owned and not same(changed, owned):
+            new = _decoded_mutation(write, changed, old)
     return with_unique_owners(write, new, admitted=True)
+
+
+def _decoded_mutation(write: Write, changed: Object, old: Object | None) -> Object:
+    """Return what policies and webhooks have made of an object (400, 500).
+
+    Unknown fields are dropped without a warning: the client did not send them.
+    """
+    silent = replace(write, validation="Ignore", unknown=[], applied="", mutated=True)
+    return decode_object(silent, {**changed, "metadata": read_metadata(silent, changed)}, old)
 
 
 def _decoded(write: Write, obj: Object, entries: list[Object] | None) -> tuple[Object, list[Object]]:

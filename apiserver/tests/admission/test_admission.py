@@ -62,6 +62,11 @@ def _as_sent(obj: Object) -> Object:
     return {"apiVersion": "admissionregistration.k8s.io/v1", **obj}
 
 
+def name_of_old(review: Object) -> str:
+    name: str = review["request"]["oldObject"]["metadata"]["name"]
+    return name
+
+
 def set_replicas(number: int) -> Any:
     return lambda review: patch(review, {"op": "add", "path": "/spec/replicas", "value": number})
 
@@ -122,6 +127,7 @@ def test_every_kind_of_write_calls_webhooks(kube: Kube, hook: WebhookServer) -> 
         ({"message": "no", "code": 403, "reason": "Forbidden"}, 403, "denied the request: no"),
         ({"reason": "Because"}, 400, "denied the request: Because"),
         ({"message": "no", "code": 200}, 400, "denied the request: no"),
+        ({"message": "no", "code": 600}, 600, "denied the request: no"),
     ],
 )
 def test_rejection_has_the_webhooks_message(
@@ -137,7 +143,7 @@ def test_rejected_deletion_deletes_nothing(kube: Kube, hook: WebhookServer) -> N
     for name in "abc":
         kube.ok("POST", FOOS, foo(name))
     validating(kube, hook, "/validate")
-    hook.answers = {"/validate": lambda review: (deny if review["request"]["name"] == "b" else allow)(review)}
+    hook.answers = {"/validate": lambda review: (deny if name_of_old(review) == "b" else allow)(review)}
     kube.refused(400, "DELETE", f"{FOOS}/b")
     kube.refused(400, "DELETE", FOOS)
     assert len(kube.ok("GET", FOOS)["items"]) == 3
@@ -188,9 +194,11 @@ def test_webhooks_of_a_collection_are_called_concurrently(kube: Kube, hook: Webh
     hook.answers = {"/mutate": wait_for_the_others, "/validate": wait_for_the_others}
     kube.ok("DELETE", FOOS)
     for path in hook.answers:
-        assert sorted(request["name"] for called, request in hook.asked if called == path) == [
+        requests = [request for called, request in hook.asked if called == path]
+        assert sorted(request["oldObject"]["metadata"]["name"] for request in requests) == [
             f"f{number:02}" for number in range(12)
         ]
+        assert {request.get("name") for request in requests} == {None}  # as on a real server
     assert kube.ok("GET", FOOS)["items"] == []
 
 
@@ -260,7 +268,14 @@ def test_ca_of_the_options_is_that_of_what_stands_for_the_service(kube: Kube, ho
 @pytest.mark.parametrize(
     ("response", "words"),
     [
-        (lambda review: {**allow(review), "kind": "Other"}, "expected webhook response of admission.k8s.io/v1, "),
+        (
+            lambda review: {**allow(review), "kind": "Other"},
+            'no kind "Other" is registered for version "admission.k8s.io/v1" in scheme',
+        ),
+        (
+            lambda review: {**allow(review), "apiVersion": "admission.k8s.io/v1beta1"},
+            "converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion",
+        ),
         (lambda review: {**allow(review), "response": None}, "webhook response was absent"),
         (lambda review: {"response": {"allowed": True}}, 'got ""'),
         (lambda review: allow(review, uid="other"), 'got "other"'),
@@ -278,6 +293,76 @@ def test_webhook_may_leave_out_the_names_of_its_review(kube: Kube, hook: Webhook
     validating(kube, hook, "/x")
     hook.answers = {"/x": lambda review: {"response": allow(review)["response"]}}
     kube.ok("POST", FOOS, foo())
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "0-length response with status code: 200 and content type: application/json"),
+        (
+            b"12",
+            "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go value of type struct ",
+        ),
+        (
+            b"<html>",
+            "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type ",
+        ),
+        (b"null", "webhook response was absent"),
+        (b"response: {}", 'expected response.uid="'),
+        (b'{"kind": 1}', "json: cannot unmarshal number into Go struct field .kind of type string"),
+        (b'{"response": []}', "array into Go struct field AdmissionReview.response of type v1.AdmissionResponse"),
+        (b'{"response": {"uid": 5}}', "number into Go struct field AdmissionResponse.response.uid of type types.UID"),
+        (b'{"response": {"warnings": ""}}', "field AdmissionResponse.response.warnings of type []string"),
+        (
+            b'{"response": {"warnings": [5]}}',
+            "number into Go struct field AdmissionResponse.response.warnings of type string",
+        ),
+        (b'{"response": {"auditAnnotations": {"a": 1}}}', "AdmissionResponse.response.auditAnnotations of type string"),
+        (b'{"response": {"status": {"code": ""}}}', "field Status.response.status.code of type int32"),
+        (
+            b'{"response": {"status": {"details": {"causes": ""}}}}',
+            "field StatusDetails.response.status.details.causes of type []v1.StatusCause",
+        ),
+    ],
+)
+def test_response_that_is_no_review_is_explained_in_the_words_of_go(
+    kube: Kube, hook: WebhookServer, body: bytes, words: str
+) -> None:
+    validating(kube, hook, "/x")
+    hook.answers = {"/x": lambda _: body}
+    assert words in kube.refused(500, "POST", FOOS, foo())["message"]
+
+
+def test_mutating_webhooks_see_the_managed_fields_of_the_write(kube: Kube, hook: WebhookServer) -> None:
+    mutating(kube, hook, "/x")
+    hook.answers = {"/x": allow}
+    kube.ok("POST", f"{FOOS}?fieldManager=first", foo())
+    kube.ok("PATCH", f"{FOOS}/a?fieldManager=second", {"spec": {"replicas": 2}}, MERGE)
+    managers = [[each["manager"] for each in _object(request)["managedFields"]] for _, request in hook.asked]
+    assert managers == [["first"], ["first", "second"]]
+
+
+def test_version_that_a_webhook_sets_is_a_precondition(kube: Kube, hook: WebhookServer) -> None:
+    kube.ok("POST", FOOS, foo())
+    mutating(kube, hook, "/x")
+    hook.answers = {
+        "/x": lambda review: patch(review, {"op": "add", "path": "/metadata/resourceVersion", "value": "1"})
+    }
+    message = kube.refused(500, "POST", FOOS, foo("b"))["message"]
+    assert message == "resourceVersion should not be set on objects to be created"
+    kube.refused(409, "PATCH", f"{FOOS}/a", {"spec": {"replicas": 2}}, MERGE)
+
+
+def _object(request: Object) -> Object:
+    metadata: Object = request["object"]["metadata"]
+    return metadata
+
+
+def test_object_that_a_webhook_makes_undecodable_is_an_error_of_the_server(kube: Kube, hook: WebhookServer) -> None:
+    mutating(kube, hook, "/x")
+    hook.answers = {"/x": lambda review: patch(review, {"op": "add", "path": "/metadata/labels", "value": {"a": 1}})}
+    message = kube.refused(500, "POST", FOOS, foo())["message"]
+    assert message.startswith("Internal error occurred: json: cannot unmarshal number into Go struct field ObjectMeta.")
 
 
 @pytest.mark.parametrize(
@@ -352,7 +437,7 @@ def test_object_changed_while_its_deletion_was_admitted_is_admitted_again(kube: 
     validating(kube, hook, "/x", rules=[rule])
 
     def label_once(review: Object) -> Object:
-        name = review["request"]["name"]
+        name = name_of_old(review)
         if "labels" not in review["request"]["oldObject"]["metadata"] and name == "b":
             kube.ok("PATCH", f"{FOOS}/{name}", {"metadata": {"labels": {"k": "v"}}}, MERGE)
         return allow(review)
@@ -360,7 +445,7 @@ def test_object_changed_while_its_deletion_was_admitted_is_admitted_again(kube: 
     hook.answers = {"/x": label_once}
     kube.ok("DELETE", FOOS)
     assert kube.ok("GET", FOOS)["items"] == []
-    assert sorted(request["name"] for _, request in hook.asked) == ["a", "b", "b"]
+    assert sorted(request["oldObject"]["metadata"]["name"] for _, request in hook.asked) == ["a", "b", "b"]
 
 
 def test_applied_object_created_by_another_meanwhile_is_updated(kube: Kube, hook: WebhookServer) -> None:

@@ -92,7 +92,7 @@ def test_namespace_stays_while_a_policy_denies_the_deletion_of_its_content(clust
     conditions = cluster.kube.ok("GET", "/api/v1/namespaces/team")["status"]["conditions"]
     reasons = {each["type"].removeprefix("Namespace"): (each["reason"], each["message"]) for each in conditions}
     account = "system:serviceaccount:kube-system:namespace-controller"
-    message = f'Failed to delete all resource types, 1 remaining: configmaps "a" {DENIED} {account} {MEMBER}'
+    message = f'Failed to delete all resource types, 1 remaining: configmaps "Unknown" {DENIED} {account} {MEMBER}'
     assert reasons["DeletionContentFailure"] == ("ContentDeletionFailed", message)
     assert reasons["ContentRemaining"] == ("ContentRemoved", "All content successfully removed")
     assert [each["metadata"]["name"] for each in cluster.kube.ok("GET", maps)["items"]] == ["a"]
