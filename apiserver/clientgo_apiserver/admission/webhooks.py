@@ -19,7 +19,7 @@ from clientgo_apiserver.http.decode import parse_json
 from clientgo_apiserver.http.jsonpatch import decoded_operations, json_patch
 from clientgo_apiserver.http.nesting import value_error
 from clientgo_apiserver.http.steps import run_rules
-from clientgo_apiserver.http.webhookclient import CallFailed, ReviewStatus, concurrently, endpoint_of
+from clientgo_apiserver.http.webhookclient import CallFailed, ReviewStatus, WebhookReview, concurrently, endpoint_of
 from clientgo_apiserver.registry.write import Write
 from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.state import State
@@ -91,7 +91,6 @@ def _conditions_hold(state: State, hook: Hook, write: Write, request: Object) ->
 
 
 _API_VERSION = "admission.k8s.io/v1"
-_SCHEME = "k8s.io/apiserver/pkg/util/webhook/client.go:71"
 
 
 class _AdmissionResponse(msgspec.Struct, rename="camel"):
@@ -106,11 +105,9 @@ class _AdmissionResponse(msgspec.Struct, rename="camel"):
     warnings: list[str] | None = None
 
 
-class _AdmissionReview(msgspec.Struct, rename="camel"):
+class _AdmissionReview(WebhookReview):
     """A webhook's AdmissionReview."""
 
-    api_version: str | None = None
-    kind: str | None = None
     response: _AdmissionResponse | None = None
 
 
@@ -214,8 +211,6 @@ async def _call(state: State, hook: Hook, request: Object, deadline: float) -> _
     try:
         endpoint = endpoint_of(client, state.options.webhook_services, seconds=seconds, exists=exists)
         review = await state.webhooks.post(endpoint, body, seconds, _AdmissionReview)
-        if reason := _unreadable(review):
-            raise CallFailed(reason)
     except CallFailed as error:
         raise CallFailed(f"failed to call webhook: {error}") from error
     response = review.response
@@ -224,16 +219,6 @@ async def _call(state: State, hook: Hook, request: Object, deadline: float) -> _
     if response.uid != uid:
         raise _invalid(f'expected response.uid="{uid}", got "{response.uid or ""}"')
     return response
-
-
-def _unreadable(review: _AdmissionReview) -> str:
-    """Return why a review is of another kind; as in Go, which decodes into a type, the names may be absent."""
-    version, kind = review.api_version or _API_VERSION, review.kind or "AdmissionReview"
-    if (version, kind) == (f"{_API_VERSION}beta1", "AdmissionReview"):
-        return "converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion"
-    if (version, kind) != (_API_VERSION, "AdmissionReview"):
-        return f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"'
-    return ""
 
 
 def _invalid(reason: str) -> CallFailed:

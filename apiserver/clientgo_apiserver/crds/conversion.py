@@ -11,10 +11,19 @@ from typing import Any
 
 import msgspec
 
+from clientgo_apiserver.api.gotext import go_type, json_type
 from clientgo_apiserver.api.limits import CONVERSION_SECONDS
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import ApiFailure
-from clientgo_apiserver.http.webhookclient import CallFailed, ReviewStatus, WebhookClient, WebhookEndpoint, endpoint_of
+from clientgo_apiserver.api.status import ApiFailure, joined
+from clientgo_apiserver.gotypes.metadata import field_errors
+from clientgo_apiserver.http.webhookclient import (
+    CallFailed,
+    ReviewStatus,
+    WebhookClient,
+    WebhookEndpoint,
+    WebhookReview,
+    endpoint_of,
+)
 
 _API_VERSION = "apiextensions.k8s.io/v1"
 _CHANGEABLE = ("labels", "annotations")
@@ -28,7 +37,7 @@ class _ConversionResponse(msgspec.Struct, rename="camel"):
     result: ReviewStatus | None = None
 
 
-class _ConversionReview(msgspec.Struct):
+class _ConversionReview(WebhookReview):
     """A webhook's ConversionReview."""
 
     response: _ConversionResponse | None = None
@@ -61,13 +70,18 @@ class WebhookConverter:
         uid = str(uuid.uuid4())
         request = {"uid": uid, "desiredAPIVersion": api_version, "objects": objects}
         review = {"kind": "ConversionReview", "apiVersion": _API_VERSION, "request": request}
+        webhook = f"conversion webhook for {objects[0]['apiVersion']}, Kind={self._kind}"
         try:
             endpoint = endpoint_of(self._config, self._services, seconds=CONVERSION_SECONDS)
-            review_response = await self._client.post(endpoint, review, CONVERSION_SECONDS, _ConversionReview)
-            return _checked(objects, review_response.response, uid, api_version)
+            converted = _objects_of(
+                await self._client.post(endpoint, review, CONVERSION_SECONDS, _ConversionReview), uid
+            )
         except CallFailed as error:
-            start = f"conversion webhook for {objects[0]['apiVersion']}, Kind={self._kind} failed: "
-            raise ApiFailure(500, "", f"{start}{error}") from error
+            raise ApiFailure(500, "", f"{webhook} failed: {error}") from error
+        if len(converted) != len(objects):
+            raise ApiFailure(500, "", f"{webhook} returned {len(converted)} objects, expected {len(objects)}")
+        pairs = zip(objects, converted, strict=True)
+        return [_restored(webhook, original, returned, api_version) for original, returned in pairs]
 
 
 def converter_of(
@@ -82,38 +96,67 @@ def converter_of(
     return WebhookConverter(spec["names"]["kind"], config, services, client)
 
 
-def _checked(objects: list[Object], response: _ConversionResponse | None, uid: str, api_version: str) -> list[Object]:
+def _objects_of(review: _ConversionReview, uid: str) -> list[Any]:
+    """Return the converted objects of a response; raise `CallFailed`. As kube-apiserver's webhookConverter."""
+    response = review.response
+    if review.kind is None:
+        raise CallFailed(f"expected webhook response of {_API_VERSION}, Kind=ConversionReview, got /, Kind=")
     if response is None:
         raise CallFailed("no response provided")
     if response.uid != uid:
         raise CallFailed(f'expected response.uid="{uid}", got "{response.uid or ""}"')
-    result, converted = response.result or ReviewStatus(), response.converted_objects or []
+    result = response.result or ReviewStatus()
     if result.status != "Success":
-        raise CallFailed(result.message or "response.result.status was 'Failure', not 'Success'")
-    if len(converted) != len(objects):
-        raise CallFailed(f"webhook returned {len(converted)} objects, expected {len(objects)}")
-    restored = []
-    for index, (original, returned) in enumerate(zip(objects, converted, strict=True)):
-        reason = _change(original, returned, api_version)
-        if reason:
-            raise CallFailed(f"invalid converted object at index {index}: {reason}")
-        # Of the metadata, only labels and annotations may change.
-        meta = {field: value for field, value in original["metadata"].items() if field not in _CHANGEABLE}
-        meta |= {field: returned["metadata"][field] for field in _CHANGEABLE if returned["metadata"].get(field)}
-        restored.append({**returned, "metadata": meta})
-    return restored
+        raise CallFailed(result.message or f"response.result.status was '{result.status or ''}', not 'Success'")
+    return response.converted_objects or []
 
 
-def _change(original: Object, returned: Any, api_version: str) -> str:
-    if not isinstance(returned, dict) or not isinstance(returned.get("metadata"), dict):
-        return "no object with metadata"
-    for field, expected in (("apiVersion", api_version), ("kind", original["kind"])):
-        if returned.get(field) != expected:
-            return f"invalid {field}: expected {expected}, got {returned.get(field) or ''}"
-    for field in _CHANGEABLE:
-        value = returned["metadata"].get(field) or {}
-        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-            return f"metadata.{field} must be a map of strings"
-    fields = ("name", "namespace", "uid")
-    changed = [name for name in fields if returned["metadata"].get(name, "") != original["metadata"].get(name, "")]
-    return f"metadata.{changed[0]} must not change" if changed else ""
+def _restored(webhook: str, original: Object, returned: Any, api_version: str) -> Object:
+    """Return a converted object whose metadata is the original's, except for labels and annotations (500)."""
+    _check_decodable(returned)
+    for name, expected, received in (
+        ("groupVersion", api_version, returned.get("apiVersion") or ""),
+        ("kind", original["kind"], returned["kind"]),
+    ):
+        if received != expected:
+            reason = f"invalid {name} (expected {expected}, received {received})"
+            raise ApiFailure(500, "", f"{webhook} returned invalid object at index 0: {reason}")
+    meta = returned["metadata"] if isinstance(returned.get("metadata"), dict) else {}
+    for field, name in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
+        expected, received = (each.get(field) or "" for each in (original["metadata"], meta))
+        if received != expected:
+            reason = f"must have the same {name}: {expected} != {received if isinstance(received, str) else ''}"
+            raise ApiFailure(500, "", f"{webhook} returned invalid object: {reason}")
+    if reason := next(filter(None, (_field_error(field, original["metadata"], meta) for field in _CHANGEABLE)), ""):
+        raise ApiFailure(500, "", f"{webhook} returned invalid metadata: {reason}")
+    restored = {field: value for field, value in original["metadata"].items() if field not in _CHANGEABLE}
+    restored |= {field: meta[field] for field in _CHANGEABLE if meta.get(field)}
+    return {**returned, "metadata": restored}
+
+
+def _check_decodable(returned: Any) -> None:
+    """Check that a converted object is a map with a kind (500)."""
+    if returned is None:
+        raise ApiFailure(500, "", "unexpected end of JSON input")
+    if not isinstance(returned, dict):
+        kind = json_type(returned)
+        raise ApiFailure(500, "", f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}")
+    if not returned.get("kind"):
+        raise ApiFailure(500, "", f"Object 'Kind' is missing in '{msgspec.json.encode(returned).decode()}'")
+
+
+def _field_error(field: str, original: Object, meta: Object) -> str:
+    """Return the error in the labels or annotations of a converted object, or ""."""
+    texts = meta.get(field)
+    if texts is None:
+        return ""
+    if not isinstance(texts, dict):
+        return f"invalid metadata.{field} of type {go_type(texts)} in converted object"
+    for key, value in texts.items():
+        if not isinstance(value, str):
+            kind = "<nil>" if value is None else go_type(value)
+            return f"metadata.{field}[{key}] must be a string, but is {kind} in converted object"
+    if texts == (original.get(field) or {}):
+        return ""
+    errors = [cause.text for cause in field_errors({field: texts})]
+    return joined(errors).replace("metadata.annotations", "metadata.annotation") if errors else ""

@@ -40,6 +40,7 @@ from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.http.decode import parse_json, parse_yaml
 
 R = TypeVar("R")
+W = TypeVar("W", bound="WebhookReview")
 _Key = tuple[str, str, str]
 
 ANY_SERVICE = "*"
@@ -52,11 +53,12 @@ _MAX_POOLS = 32
 _MAX_REASON = 200
 _HEADERS = (("User-Agent", "kube-apiserver"), ("Accept", "application/json"), ("Content-Type", "application/json"))
 _SAFE = "/%:@!$&'()*+,;=~-._"
+_SCHEME = "k8s.io/apiserver/pkg/util/webhook/client.go:71"
 _UNREAD = "couldn't get version/kind; json parse error: "
 _TYPE_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _MISTYPED = lazy_pattern(r"Expected `[^`]+`, got `([^`]+)` - at `\$\.([^`]+)`")
 _GO_NAMES = {"str": "string", "int": "number", "float": "number"}
-_GO_TYPES = {str: "string", int: "int32", bool: "bool", bytes: "[]uint8"}
+_GO_TYPES = {str: "string", int: "int32", bool: "bool", bytes: "[]uint8", Any: "runtime.RawExtension"}
 
 
 class WebhookEndpoint(msgspec.Struct, frozen=True):
@@ -96,6 +98,13 @@ class ReviewStatusCause(msgspec.Struct, omit_defaults=True):
     reason: str | None = None
     message: str | None = None
     field: str | None = None
+
+
+class WebhookReview(msgspec.Struct, rename="camel"):
+    """Base of the reviews that webhooks return. As in Go, which decodes into a type, the names may be absent."""
+
+    api_version: str | None = None
+    kind: str | None = None
 
 
 class CallFailed(Exception):
@@ -166,8 +175,8 @@ class WebhookClient:
     def __repr__(self) -> str:
         return f"<WebhookClient of {len(self._pools)} servers>"
 
-    async def post(self, endpoint: WebhookEndpoint, review: Any, seconds: float, answer_type: type[R]) -> R:
-        """Return the webhook's response, a JSON object with status 200, as a msgspec struct of this type.
+    async def post(self, endpoint: WebhookEndpoint, review: Any, seconds: float, answer_type: type[W]) -> W:
+        """Return the webhook's response, a review of the same kind with status 200, as a msgspec struct of this type.
 
         Raises:
             CallFailed: no connection, no complete response within `seconds`, or another response.
@@ -181,7 +190,7 @@ class WebhookClient:
         if reply.status != 200:
             text = reply.body.decode(errors="replace").strip()[:_MAX_REASON]
             raise CallFailed(f"the server answered {reply.status}{': ' + text if text else ''}")
-        return _decode(reply.body, answer_type)
+        return _decode(reply.body, answer_type, (review["apiVersion"], review["kind"]))
 
     def close(self) -> None:
         """Fail the calls that have no response yet (503), and all later ones; their threads end."""
@@ -257,7 +266,7 @@ def _stopping() -> ApiFailure:
     return ApiFailure(503, "ServiceUnavailable", "apiserver is shutting down", headers=(("Retry-After", "1"),))
 
 
-def _decode(body: bytes, answer_type: type[R]) -> R:
+def _decode(body: bytes, answer_type: type[W], names: tuple[str, str]) -> W:
     """Decode the JSON or YAML of a review, with errors in the words of Go's client."""
     if not body:
         raise CallFailed("0-length response with status code: 200 and content type: application/json")
@@ -270,10 +279,16 @@ def _decode(body: bytes, answer_type: type[R]) -> R:
         reason = f"json: cannot unmarshal {json_type(value)} into Go value of type {_TYPE_META}"
         raise CallFailed(f"{_UNREAD}{reason}")
     try:
-        return msgspec.convert(value or {}, answer_type)
+        review = msgspec.convert(value or {}, answer_type)
     except msgspec.ValidationError as error:
         mistyped = _MISTYPED.fullmatch(str(error))
         raise CallFailed(f"json: {error}" if mistyped is None else _explain(answer_type, *mistyped.groups())) from error
+    version, kind = review.api_version or names[0], review.kind or names[1]
+    if (version, kind) == (f"{names[0]}beta1", names[1]):
+        raise CallFailed(f"converting (v1beta1.{kind}) to (v1.{kind}): unknown conversion")
+    if (version, kind) != names:
+        raise CallFailed(f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"')
+    return review
 
 
 def _explain(answer_type: type[Any], kind: str, path: str) -> str:

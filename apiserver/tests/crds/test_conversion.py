@@ -74,6 +74,16 @@ def _answer(request: Object, **response: Any) -> Object:
     return {**head, "response": {"uid": request["uid"], **response}}
 
 
+def _returned(request: Object, **changes: Any) -> Object:
+    objects = [{**obj, "apiVersion": request["desiredAPIVersion"], **changes} for obj in request["objects"]]
+    return _answer(request, convertedObjects=objects, result={"status": "Success"})
+
+
+def _relabelled(request: Object, labels: Any) -> Object:
+    [obj] = request["objects"]
+    return _returned(request, metadata={**obj["metadata"], "labels": labels})
+
+
 def _converted(obj: Object, expected: str) -> Object:
     if expected.endswith("v2"):
         host, _, port = obj["spec"]["address"].partition(":")
@@ -234,11 +244,27 @@ def test_only_labels_and_annotations_of_metadata_may_be_converted(kube: Kube, ho
         (lambda request: _answer(request, result={"status": "Failure", "message": "cannot"}),
          "conversion webhook for example.com/v1, Kind=Site failed: cannot"),
         (lambda request: _answer(request, convertedObjects=[], result={"status": "Success"}),
-         "webhook returned 0 objects, expected 1"),
+         "conversion webhook for example.com/v1, Kind=Site returned 0 objects, expected 1"),
         (lambda request: _answer(request, convertedObjects=request["objects"], result={"status": "Success"}),
-         "invalid converted object at index 0: invalid apiVersion"),
-        (lambda _: {"response": {"uid": "x"}}, 'got "x"'),
-        (lambda _: {}, "no response provided"),
+         "returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v1)"),
+        (lambda request: _returned(request, kind="Other"), "invalid kind (expected Site, received Other)"),
+        (lambda request: _returned(request, kind=""), "Object 'Kind' is missing in '{"),
+        (lambda request: _returned(request, metadata={}), "invalid object: must have the same name: a != "),
+        (lambda request: _relabelled(request, {"a": 5}),
+         "invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object"),
+        (lambda request: _relabelled(request, ["a"]), "metadata.labels of type []interface {} in converted object"),
+        (lambda request: _relabelled(request, {"a b": ""}), 'metadata.labels: Invalid value: "a b": name part must'),
+        (lambda request: _answer(request, convertedObjects=[None], result={"status": "Success"}),
+         "unexpected end of JSON input"),
+        (lambda request: _answer(request, convertedObjects=["x"], result={"status": "Success"}),
+         "json: cannot unmarshal string into Go value of type map[string]interface {}"),
+        (lambda request: _answer(request, convertedObjects=5),
+         "field ConversionResponse.response.convertedObjects of type []runtime.RawExtension"),
+        (lambda request: _answer(request), "response.result.status was '', not 'Success'"),
+        (lambda request: {**_answer(request), "response": {"uid": "x"}}, 'got "x"'),
+        (lambda request: {**_answer(request), "response": None}, "no response provided"),
+        (lambda request: {"response": _answer(request)["response"]}, "Kind=ConversionReview, got /, Kind="),
+        (lambda request: {**_answer(request), "kind": "Other"}, 'no kind "Other" is registered for version'),
     ],
 )  # fmt: skip
 def test_failed_conversion_fails_the_request_and_is_retried(
