@@ -67,7 +67,9 @@ def test_role_has_the_status_of_kinds_that_have_one(
     assert clientgo(project, "manifests") == 0
     built = read_files(project)
     [role] = yaml.safe_load_all(built["config/rbac/role.yaml"])
-    assert [rule["resources"] for rule in role["rules"] if rule["resources"] != ["events"]] == [[each] for each in rules]
+    assert [rule["resources"] for rule in role["rules"] if rule["resources"] != ["events"]] == [
+        [each] for each in rules
+    ]
     assert clientgo(project, "upgrade") == 0
     assert read_files(project) == built
 
