@@ -11,7 +11,7 @@ import shlex
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from clientgo.errors import ConfigError
 from clientgo.internal.files import PRIVATE, write_files
 from clientgo.meta.manifests import read_crds
 from clientgo.program.commandline import FlagParser, flag
-from clientgo.rest.kubeconfigwriter import write_kubeconfig
+from clientgo.rest.kubeconfigwriter import remove_kubeconfig, write_kubeconfig
 from clientgo.stop.signals import stop_on_signals
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.embedded import EmbeddedServer
@@ -109,9 +109,8 @@ def _serving(options: ProgramFlags, err: TextIO) -> Iterator[tuple[str, Path]]:
         # Mode 0700: other users can neither read nor replace the file in it.
         folder = "" if options.kubeconfig_out else stack.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-"))
         path = Path(options.kubeconfig_out or f"{folder}/kubeconfig")
-        # Only a file written here is removed at the end: another configuration is rejected by write_kubeconfig.
         path = write_kubeconfig(path, server.url, token=server.token, ca=server.ca)
-        stack.callback(path.unlink, missing_ok=True)
+        stack.callback(remove_kubeconfig, path, server.url)
         yield server.url, path
 
 
@@ -139,11 +138,16 @@ def _call_webhooks_here(server: ApiServer, folder: Path, stack: ExitStack) -> No
         free = probe.getsockname()[1]
     endpoint = WebhookEndpoint(f"https://{_LOOPBACK}:{free}", authority.certificate.decode())
     server.run(lambda api: api.state.options.webhook_services.update({ANY_SERVICE: endpoint}))
-    files = {"tls.crt": certificate, "tls.key": key, "port": str(free).encode()}
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in files:
-        stack.callback((folder / name).unlink, missing_ok=True)
-    write_files({folder / name: content for name, content in files.items()}, mode=PRIVATE)
+    files = {folder / "tls.crt": certificate, folder / "tls.key": key, folder / "port": str(free).encode()}
+    stack.callback(_remove_unchanged, files)
+    write_files(files, mode=PRIVATE)
+
+
+def _remove_unchanged(files: Mapping[Path, bytes]) -> None:
+    """Remove the files, but for those that another server has written since."""
+    for path, content in files.items():
+        if path.exists() and path.read_bytes() == content:
+            path.unlink()
 
 
 def _parser(prog: str = "python -m clientgo_apiserver") -> FlagParser[ProgramFlags]:

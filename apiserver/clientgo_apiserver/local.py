@@ -9,7 +9,7 @@ from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError
 from clientgo.meta.manifests import read_crds
 from clientgo.rest import Config
-from clientgo.rest.kubeconfigwriter import write_kubeconfig
+from clientgo.rest.kubeconfigwriter import remove_kubeconfig, write_kubeconfig
 from clientgo_apiserver.api.status import ApiFailure
 from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.options import BundledOptions
@@ -45,7 +45,7 @@ def local_cluster(crd_paths: Sequence[Path], *, port: int = 0) -> Iterator[tuple
         except ApiFailure as failure:
             raise ConfigError(str(failure)) from failure
         path = write_kubeconfig(_kubeconfig_path(), server.url, token=server.token, ca=server.ca)
-        stack.callback(path.unlink, missing_ok=True)
+        stack.callback(remove_kubeconfig, path, server.url)
         yield Config(host=server.url, token=server.token, ca_data=(server.ca or b"").decode()), path
 
 

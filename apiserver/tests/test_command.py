@@ -97,6 +97,20 @@ def test_webhooks_of_services_are_called_at_the_port_in_the_webhook_directory(tm
     assert list(folder.iterdir()) == []
 
 
+def test_files_of_a_later_server_outlive_the_first(tmp_path: Path) -> None:
+    path, folder = tmp_path / "kubeconfig", tmp_path / "webhooks"
+    arguments = ("--anonymous", "--kubeconfig-out", str(path), "--webhook-dir", str(folder))
+    with server(*arguments) as (first, _), server(*arguments) as (second, line):
+        port = (folder / "port").read_text()
+        first.end(signal.SIGTERM)
+        assert yaml.safe_load(path.read_text())["clusters"][0]["cluster"]["server"] in line
+        assert (folder / "port").read_text() == port
+        assert {file.name for file in folder.iterdir()} == {"tls.crt", "tls.key", "port"}
+        second.end(signal.SIGTERM)
+    assert list(folder.iterdir()) == []
+    assert not path.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

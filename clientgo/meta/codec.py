@@ -17,7 +17,7 @@ import msgspec
 from clientgo.errors import Restorable
 from clientgo.internal.callbacks import text_of
 from clientgo.internal.collector import without_collection
-from clientgo.meta.classes.check import check_class
+from clientgo.meta.classes.check import check_class, has_fields
 from clientgo.meta.classes.lenient import construct
 from clientgo.meta.classes.wire import MAKING, to_wire, wire_type
 from clientgo.meta.jsonvalues import Unencodable as Unencodable
@@ -26,7 +26,7 @@ from clientgo.meta.jsonvalues import encode_value as encode_value
 from clientgo.meta.listitems import RawList, is_table, split_list
 from clientgo.meta.objects import ApiObject, ListMeta, ObjectMeta, with_tuples
 from clientgo.meta.readonly import protect
-from clientgo.meta.scheme import api_of
+from clientgo.meta.scheme import ApiType, api_of
 from clientgo.meta.shallow_json import UNREADABLE, names_alone, reason
 
 T = TypeVar("T")
@@ -84,9 +84,9 @@ _NAME_ONLY = msgspec.json.Decoder(_NameOnlyObject, strict=False)
 class Codec(Generic[T]):
     """Decodes and encodes objects of one kind; thread-safe."""
 
-    def __init__(self, cls: type[T]) -> None:
+    def __init__(self, cls: type[T], api: ApiType | None = None) -> None:
         self.cls = cls
-        self.api = api_of(cls)
+        self.api = api or api_of(cls)
         self._head = f'{{"apiVersion":"{self.api.api_version}","kind":"{self.api.kind}",'.encode()
         check_class(cls)
         self._wire: Any = wire_type(cls)
@@ -205,6 +205,20 @@ class Codec(Generic[T]):
         return self.decode
 
 
+class _PartCodec(Codec[T]):
+    """Decodes and encodes parts of objects, such as Conditions, which have neither apiVersion nor kind."""
+
+    def __init__(self, cls: type[T]) -> None:
+        super().__init__(cls, ApiType(group="", version="", kind=cls.__name__))
+
+    def encode(self, obj: T) -> bytes:
+        """Encode a part; raise `Unencodable` if it has no JSON form."""
+        try:
+            return encode_struct(to_wire(obj))
+        except msgspec.ValidationError as error:
+            raise _located(obj, error) from error
+
+
 def _located(obj: object, error: msgspec.ValidationError) -> Unencodable:
     """Return the error with the place and the remedy, if a value has no JSON form."""
     try:
@@ -214,7 +228,9 @@ def _located(obj: object, error: msgspec.ValidationError) -> Unencodable:
     return Unencodable("", text_of(error))
 
 
-_CODECS: dict[type, Codec[Any]] = {}
+_Codecs = dict[type, Codec[Any]]
+_CODECS: _Codecs = {}
+_PART_CODECS: _Codecs = {}
 
 
 def codec_for(cls: type[T]) -> Codec[T]:
@@ -223,15 +239,23 @@ def codec_for(cls: type[T]) -> Codec[T]:
     Raises:
         TypeError: the class is not marked with `@api_type`, or cannot be encoded.
     """
-    codec = _CODECS.get(cls)
-    if codec is None:
-        # One at a time for all classes: msgspec crashes the process (at least up to 0.22) if two threads inspect the
-        # same type for the first time, and kinds share types.
-        with MAKING:
-            codec = _CODECS.get(cls)
-            if codec is None:
-                codec = _CODECS[cls] = getattr(cls, "__codec_class__", Codec)(cls)
-    return codec
+    return _CODECS.get(cls) or _created(cls, getattr(cls, "__codec_class__", Codec), _CODECS)
+
+
+def _part_or_object_codec(cls: type[T]) -> Codec[T]:
+    """Return the codec of a class of objects, or of parts of objects; a subclass of a marked class is neither."""
+    if not has_fields(cls) or hasattr(cls, "__api_type__") or hasattr(cls, "__codec_class__"):
+        return codec_for(cls)
+    return _PART_CODECS.get(cls) or _created(cls, _PartCodec, _PART_CODECS)
+
+
+def _created(cls: type[T], codec_class: Callable[[type[T]], Codec[T]], codecs: _Codecs) -> Codec[T]:
+    # One at a time for all classes: msgspec crashes the process (at least up to 0.22) if two threads inspect the
+    # same type for the first time, and kinds share types.
+    with MAKING:
+        if cls not in codecs:
+            codecs[cls] = codec_class(cls)
+        return codecs[cls]
 
 
 def decode(cls: type[T], data: bytes) -> T:
@@ -245,13 +269,13 @@ def encode(obj: object) -> bytes:
 
 
 def to_dict(obj: object) -> dict[str, Any]:
-    """Convert `obj` to a dict of its JSON form."""
-    return cast(dict[str, Any], msgspec.json.decode(encode(obj)))
+    """Convert an object, or a part of one such as a Condition or a spec, to a dict of its JSON form."""
+    return cast(dict[str, Any], msgspec.json.decode(_part_or_object_codec(type(obj)).encode(obj)))
 
 
 def from_dict(cls: type[T], data: Mapping[str, Any]) -> T:
-    """Convert a dict to an object of the class `cls`; raise `Undecodable` if it does not fit."""
-    return decode(cls, encode_value(data))
+    """Convert a dict to an object of the class `cls`, or to a part of one; raise `Undecodable` if it does not fit."""
+    return _part_or_object_codec(cls).decode(encode_value(data))
 
 
 class _Replaceable(Protocol[P, R]):

@@ -154,11 +154,12 @@ def api_of(cls: type) -> ApiType:
         return api
     if not isinstance(cls, type):
         raise TypeError(f"expected the class of an API kind, such as ConfigMap, got {cls!r:.80}")
-    # A base class of the library, such as Unstructured, is for many kinds.
-    target = "a subclass of it" if cls.__module__.startswith("clientgo.") else "it"
-    raise TypeError(
-        f"{cls.__module__}.{cls.__qualname__} is not an API kind: mark {target} with @api_type(group=, version=)"
-    )
+    remedy = "mark it with @api_type(group=, version=)"
+    if cls.__module__.startswith(("clientgo.kubernetes.", "clientgo.meta.")):
+        remedy = "use the kind whose objects have such a part"
+    elif cls.__module__.startswith("clientgo."):  # a base class, such as Unstructured, which is for many kinds
+        remedy = "mark a subclass of it with @api_type(group=, version=)"
+    raise TypeError(f"{cls.__module__}.{cls.__qualname__} is not an API kind: {remedy}")
 
 
 _NO_KIND = ("", "PartialObjectMetadata")

@@ -60,13 +60,21 @@ def write_kubeconfig(
     return path
 
 
+def remove_kubeconfig(path: Path, server: str) -> None:
+    """Remove the kubeconfig of a server, unless another one has written its own into the file since."""
+    if path.exists() and _servers(path) == {NAME: server}:
+        path.unlink(missing_ok=True)
+
+
 def _check_ours(path: Path) -> None:
-    if not path.exists() or path.stat().st_size == 0:
-        return
-    try:
-        existing = read_document(path.read_text(encoding="utf-8"))
-        names = {item["name"] for item in existing["clusters"]}
-    except (ValueError, TypeError, KeyError):
-        names = set()
-    if names != {NAME}:
+    if path.exists() and path.stat().st_size and _servers(path).keys() != {NAME}:
         raise ConfigError(f"{path} contains another configuration: choose another file")
+
+
+def _servers(path: Path) -> dict[str, str]:
+    """Return the server of each cluster of a kubeconfig; empty if the file is another one."""
+    try:
+        clusters = read_document(path.read_text(encoding="utf-8"))["clusters"]
+        return {item["name"]: item["cluster"]["server"] for item in clusters}
+    except (ValueError, TypeError, KeyError):
+        return {}

@@ -40,7 +40,8 @@ T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 AdmissionHandler = Callable[[AdmissionRequest], AdmissionResponse]
 """Handles a request; thread-safe. Rejects it by raising `Denied`, `field.Errors`, `ApiError` or ValueError (400).
 
-Any other exception is a bug: it denies the request with 500 and is logged with its traceback.
+An `ApiError` of a client that it calls denies the request with 500, as the webhook has no verdict. Any other exception
+is a bug: it denies the request with 500 and is logged with its traceback.
 """
 
 AsyncAdmissionHandler = Callable[[AdmissionRequest], Coroutine[Any, Any, AdmissionResponse]]
@@ -154,7 +155,11 @@ def with_rejections(handler: AdmissionHandler | AsyncAdmissionHandler) -> Admiss
         except Errors as error:
             return _invalid(request, error)
         except ApiError as error:
-            return rejected(error)
+            if not _is_of_a_request(error):
+                return rejected(error)
+            # Its code would be about the reviewed object: `kubectl delete --ignore-not-found` takes 404 as success.
+            log.warning("request to the API server failed; review denied", extra={"err": error, "at": raised_at(error)})
+            return errored(HTTPStatus.INTERNAL_SERVER_ERROR, f"the webhook failed: {text_of(error)}")
         except BadReview as error:
             return errored(HTTPStatus.BAD_REQUEST, text_of(error))
         except ValueError as error:
@@ -163,6 +168,12 @@ def with_rejections(handler: AdmissionHandler | AsyncAdmissionHandler) -> Admiss
             return errored(HTTPStatus.BAD_REQUEST, f"invalid object: {text_of(error)}")
 
     return handle
+
+
+def _is_of_a_request(error: ApiError) -> bool:
+    """Report whether a client of this library raised the error, and not the webhook itself as its verdict."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "clientgo"
 
 
 def raised_at(error: Exception) -> str:

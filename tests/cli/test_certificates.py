@@ -1,5 +1,6 @@
 """Certificates of webhooks: from cert-manager, or made by the command."""
 
+import re
 import shutil
 import subprocess
 from argparse import Namespace
@@ -66,26 +67,52 @@ def test_other_service_gets_another_certificate(project: Path) -> None:
     assert after["tls.key"] != before["tls.key"]
 
 
-@pytest.mark.e2e
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_rendered_webhooks_and_definitions_trust_the_certificate(project: Path) -> None:
-    assert clientgo(project, "manifests") == 0
-    files = make(project, FakeClock())
+def authorities(project: Path) -> dict[str, list[str]]:
+    """Return the CA of each webhook, and of each CRD's conversion, in the rendered manifests, by the object's kind."""
     command = ["kubectl", "kustomize", "config/default"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=60, check=True)
     objects: list[dict[str, Any]] = list(yaml.safe_load_all(done.stdout))
     [secret] = [obj for obj in objects if obj["kind"] == "Secret"]
     assert secret["metadata"]["name"] == "foo-webhook-server-cert"
-    configured = [
-        client["caBundle"].replace("\n", "")
-        for obj in objects
-        for client in [
-            *(webhook["clientConfig"] for webhook in obj.get("webhooks", ())),
-            *([obj["spec"]["conversion"]["webhook"]["clientConfig"]] if "conversion" in obj.get("spec", {}) else []),
-        ]
-    ]
-    assert configured == [b64encode(files["ca.crt"]).decode()] * 4
     assert not any("cert-manager" in obj["apiVersion"] for obj in objects)
+    trusted = dict[str, list[str]]()
+    for obj in objects:
+        clients = [webhook["clientConfig"] for webhook in obj.get("webhooks", ())]
+        if "conversion" in obj.get("spec", {}):
+            clients.append(obj["spec"]["conversion"]["webhook"]["clientConfig"])
+        for client in clients:
+            assert client["service"]["name"] == "foo-webhook-service"
+            trusted.setdefault(obj["kind"], []).append(client["caBundle"].replace("\n", ""))
+    return trusted
+
+
+def configured(files: Mapping[str, bytes]) -> dict[str, list[str]]:
+    """Return the same for a project with this certificate, and the webhooks of the fixture."""
+    authority = b64encode(files["ca.crt"]).decode()
+    return {
+        "CustomResourceDefinition": [authority],
+        "MutatingWebhookConfiguration": [authority],
+        "ValidatingWebhookConfiguration": [authority] * 2,
+    }
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_rendered_webhooks_and_definitions_trust_the_certificate(project: Path) -> None:
+    assert clientgo(project, "manifests") == 0
+    files = make(project, FakeClock())
+    assert authorities(project) == configured(files)
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_webhooks_trust_the_certificate_under_names_of_the_user(project: Path) -> None:
+    for path in (project / "webhooks").rglob("*.py"):
+        path.write_text(re.sub(r'\bname="[mv](\w+)-.*"', r'name="\1.example.org"', path.read_text()))
+    assert clientgo(project, "manifests") == 0
+    assert "name: foo.example.org" in (project / "config/webhook/manifests.yaml").read_text()
+    files = make(project, FakeClock())
+    assert authorities(project) == configured(files)
 
 
 def test_project_with_cert_manager_makes_no_certificate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

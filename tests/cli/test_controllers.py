@@ -51,6 +51,43 @@ def test_built_in_group_can_be_abbreviated(tmp_path: Path, arguments: tuple[str,
     assert (resource.whole_group, resource.core) == (group, True)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "rules"),
+    [
+        (kind("core", "v1", "ConfigMap"), ["configmaps"]),
+        (kind("rbac", "v1", "Role"), ["roles"]),
+        (DEPLOYMENT, ["deployments", "deployments/status"]),
+    ],
+)
+def test_role_has_the_status_of_kinds_that_have_one(
+    tmp_path: Path, arguments: tuple[str, ...], rules: list[str]
+) -> None:
+    project = new_project(tmp_path / "p")
+    assert clientgo(project, "create", "api", *arguments, "--controller") == 0
+    assert clientgo(project, "manifests") == 0
+    built = read_files(project)
+    [role] = yaml.safe_load_all(built["config/rbac/role.yaml"])
+    assert [rule["resources"] for rule in role["rules"] if rule["resources"] != ["events"]] == [
+        [each] for each in rules
+    ]
+    assert clientgo(project, "upgrade") == 0
+    assert read_files(project) == built
+
+
+def test_role_has_no_status_of_a_third_party_kind_without_one(tmp_path: Path) -> None:
+    definition = yaml.safe_load(CREDENTIALS.read_text())
+    for version in definition["spec"]["versions"]:
+        version.pop("subresources", None)
+    file = tmp_path / "crds.yaml"
+    file.write_text(to_yaml(definition))
+    project = new_project(tmp_path / "p")
+    assert clientgo(project, "create", "api", *FROM_CRD[:-1], str(file)) == 0
+    built = read_files(project)
+    assert "status" not in built["controllers/credential_controller.py"]
+    assert clientgo(project, "upgrade") == 0
+    assert read_files(project) == built
+
+
 def test_custom_kind_can_have_the_name_of_a_built_in_kind(tmp_path: Path) -> None:
     project = new_project(tmp_path / "p")
 

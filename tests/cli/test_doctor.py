@@ -269,10 +269,19 @@ def test_port_of_the_project_s_running_manager_is_no_problem(tmp_path: Path) -> 
     for name, expected in (("clientgo run --reload", OK), ("another run", PROBLEM)):
         with running(tmp_path, name), socket.create_server(("", 0)) as server:
             port = server.getsockname()[1]
-            ours = bool(doctor.manager_command(tmp_path))
-            [finding] = doctor.check_ports({port: "probes"}, (port,), running=ours)
+            [finding] = doctor.check_ports({port: "probes"}, (port,), running=doctor.manager_command(tmp_path))
         assert (finding.state, finding.message.partition(" (")[0]) == (expected, str(port))
     assert not doctor.manager_command(tmp_path)
+
+
+@pytest.mark.integration
+def test_port_that_the_running_manager_does_not_serve_belongs_to_another_program() -> None:
+    with socket.create_server(("", 0)) as server:
+        port = server.getsockname()[1]
+        [finding] = doctor.check_ports({port: "metrics"}, (), running="clientgo run --reload -- ")
+        [by_flag] = doctor.check_ports({port: "metrics"}, (), running=f"clientgo run -- --metrics-bind-address=:{port}")
+    assert (finding.state, by_flag.state) == (WARNING, OK)
+    assert finding.message.startswith(f"{port} (metrics) cannot be used: Address already in use: stop the program")
 
 
 @pytest.mark.e2e

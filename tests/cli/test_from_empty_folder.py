@@ -76,6 +76,27 @@ def test_uninstall_removes_crds_and_ignores_missing_ones_by_default(foo: Path, v
             run(foo, variables, "make", "uninstall", "ignore-not-found=false")
 
 
+@pytest.mark.slow
+def test_uninstall_removes_the_webhooks_that_install_has_installed(foo: Path, variables: Mapping[str, str]) -> None:
+    hooks = ("--programmatic-validation", "--defaulting")
+    run(foo, variables, "python", "-m", "clientgo.cli", "create", "webhook", *FOO, *hooks)
+    get = ("kubectl", "--kubeconfig", ".kubeconfig", "get", "-o", "name")
+    configurations = (*get, "validatingwebhookconfigurations,mutatingwebhookconfigurations")
+    with in_background(foo, variables, "make", "cluster", sign="kubeconfig"):
+        run(foo, variables, "make", "install")
+        assert len(run(foo, variables, *configurations).split()) == 2
+        run(foo, variables, "make", "uninstall")
+        assert run(foo, variables, *configurations) == ""
+
+
+@pytest.mark.parametrize("target", ["test-e2e", "cleanup-test-e2e"])
+def test_missing_kind_is_named_in_one_line(foo: Path, variables: Mapping[str, str], target: str) -> None:
+    with pytest.raises(AssertionError) as failed:
+        run(foo, variables, "make", target, "KIND=no-such-kind")
+    [line] = [line for line in str(failed.value).splitlines() if "kind" in line and not line.startswith("make")]
+    assert line == "no-such-kind not found: install kind (https://kind.sigs.k8s.io), or set KIND to its path"
+
+
 @pytest.mark.parametrize("target", ["install", "deploy"])
 def test_objects_are_applied_by_the_server_which_needs_no_annotation(
     foo: Path, variables: Mapping[str, str], target: str

@@ -79,6 +79,14 @@ def test_tutorial_commands_work(tmp_path: Path, installed: Mapping[str, str]) ->
     assert all(f"./wheels/{wheel}\n" in development for wheel in further)
 
 
+def test_every_wait_of_the_tutorial_ends_if_the_manager_does_not_run() -> None:
+    commands = [block["text"] for block in _BLOCK.finditer(TUTORIAL) if block["language"] == "sh"]
+
+    assert not re.findall(r"^.*\b(?:until|while)\b.*", "".join(commands), re.MULTILINE)
+    waits = re.findall(r"^kubectl wait .*", "".join(commands), re.MULTILINE)
+    assert [wait for wait in waits if "--timeout=" not in wait] == []
+
+
 def test_every_tutorial_file_has_a_path() -> None:
     blocks = list(_BLOCK.finditer(TUTORIAL))
 

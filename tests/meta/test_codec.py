@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from clientgo.kubernetes.types.events_v1 import Event
+from clientgo.kubernetes.types.shared import Condition
 from clientgo.meta import (
     EMPTY_MAP,
     Meta,
@@ -17,9 +18,11 @@ from clientgo.meta import (
     ObjectMeta,
     OwnerReference,
     Undecodable,
+    Unencodable,
     api_type,
     decode,
     encode,
+    from_dict,
     replace,
     to_dict,
 )
@@ -119,6 +122,43 @@ def test_object_is_encoded_with_api_names_and_kind() -> None:
 def test_defaults_are_omitted() -> None:
     assert encode(Deployment()) == b'{"apiVersion":"apps/v1","kind":"Deployment"}'
     assert to_dict(Foo())["spec"] == {}
+
+
+@pytest.mark.parametrize(
+    ("part", "content"),
+    [
+        (
+            Condition(type="Ready", status="True", reason="Up", last_transition_time=datetime(2026, 1, 2, tzinfo=UTC)),
+            {
+                "type": "Ready", "status": "True", "reason": "Up", "message": "",
+                "lastTransitionTime": "2026-01-02T00:00:00Z",
+            },
+        ),
+        (FooSpec(ports=(Port(80),), extra={"a": [None]}), {"ports": [{"number": 80}], "extra": {"a": [None]}}),
+        (FooSpec(), {}),
+        (ObjectMeta(name="x"), {"name": "x"}),
+    ],
+)  # fmt: skip
+def test_part_of_an_object_has_a_dict_too(part: Any, content: dict[str, Any]) -> None:
+    assert to_dict(part) == content
+    assert from_dict(type(part), content) == part
+
+
+def test_part_is_decoded_and_encoded_as_within_an_object() -> None:
+    part = from_dict(Port, {"number": 80, "name": None, "unknown": 1})
+    assert (type(part), part) == (Port, Port(80))
+    with pytest.raises(
+        Undecodable, match=r"^Port without a name cannot be decoded: the required field `number` is missing"
+    ):
+        from_dict(Port, {"name": "http"})
+    with pytest.raises(Unencodable, match=r"since as JSON: .* has no time zone"):
+        to_dict(FooSpec(since=datetime(2026, 1, 2)))  # without a time zone
+
+
+@pytest.mark.parametrize("value", [type("Bar", (Foo,), {})(), {"a": 1}, 1])
+def test_what_is_neither_an_object_nor_a_part_has_no_dict(value: object) -> None:
+    with pytest.raises(TypeError, match="is not an API kind"):
+        to_dict(value)
 
 
 def test_decoded_object_consists_of_the_users_classes() -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from clientgo.dynamic import Unstructured
+from clientgo.kubernetes.types.shared import Condition
 from clientgo.meta import ApiType, GroupVersionKind, GroupVersionResource, ObjectMeta, Scheme, api_of, api_type
 from clientgo.meta.scheme import ALL_VERBS, plural_of, version_priority
 
@@ -49,6 +50,11 @@ def test_unmarked_class_is_named_in_the_error() -> None:
 def test_base_class_of_the_library_needs_a_marked_subclass() -> None:
     with pytest.raises(TypeError, match=r"Unstructured is not an API kind: mark a subclass of it with @api_type"):
         api_of(Unstructured)
+
+
+def test_part_of_objects_belongs_to_a_kind() -> None:
+    with pytest.raises(TypeError, match=r"Condition is not an API kind: use the kind whose objects have such a part"):
+        api_of(Condition)
 
 
 def test_api_type_is_not_inherited() -> None:

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from clientgo.errors import ConfigError
-from clientgo.rest.kubeconfigwriter import NAME, write_kubeconfig
+from clientgo.rest.kubeconfigwriter import NAME, remove_kubeconfig, write_kubeconfig
 
 
 def test_kubeconfig_names_server_and_token(tmp_path: Path) -> None:
@@ -46,3 +46,25 @@ def test_foreign_configuration_is_not_overwritten(tmp_path: Path, text: str) -> 
     with pytest.raises(ConfigError, match="choose another file"):
         write_kubeconfig(path, "http://127.0.0.1:1")
     assert path.read_text() == text
+
+
+def test_kubeconfig_is_removed_unless_another_server_has_replaced_it(tmp_path: Path) -> None:
+    first, second = "http://127.0.0.1:1", "http://127.0.0.1:2"
+    path = write_kubeconfig(tmp_path / "kubeconfig", first)
+    write_kubeconfig(path, second)
+    remove_kubeconfig(path, first)
+    assert second in path.read_text()
+    remove_kubeconfig(path, second)
+    assert not path.exists()
+    remove_kubeconfig(path, second)
+
+
+def test_kubeconfig_with_changes_of_kubectl_is_removed_and_another_file_is_not(tmp_path: Path) -> None:
+    path = write_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:1")
+    path.write_text(path.read_text().replace("namespace: default", "namespace: shop"))
+    remove_kubeconfig(path, "http://127.0.0.1:1")
+    assert not path.exists()
+    for text in ("", "[", "a note", "clusters: []"):
+        path.write_text(text)
+        remove_kubeconfig(path, "http://127.0.0.1:1")
+        assert path.read_text() == text

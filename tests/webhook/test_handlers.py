@@ -8,9 +8,11 @@ from typing import Any, Literal
 
 import pytest
 
-from clientgo.errors import Conflict
-from clientgo.meta import ObjectMeta, api_type, change, replace
+from clientgo.errors import ApiError, Conflict, Forbidden, NotFound
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
+from clientgo.meta import ObjectMeta, ObjectName, api_type, change, replace
 from clientgo.meta.patches.jsonpatch import apply
+from clientgo.testing.client import FakeClient
 from clientgo.webhook import (
     AdmissionHandler,
     AdmissionRequest,
@@ -199,6 +201,59 @@ def refusing(error: Exception) -> AdmissionHandler:
         raise error
 
     return handle
+
+
+class Reading:
+    """Validator of a function that reads the cluster."""
+
+    def __init__(self, read: Callable[[FakeClient], object]) -> None:
+        self.client = FakeClient()
+        self.client.fail("get", Secret, Forbidden("secrets are not for webhooks"))
+        self.read = read
+
+    def validate_create(self, obj: Home, request: AdmissionRequest, /) -> None:
+        self.read(self.client)
+
+    def validate_update(self, old: Home, new: Home, request: AdmissionRequest, /) -> None: ...
+
+    validate_delete = validate_create
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (ConfigMap, 'the webhook failed: configmaps "settings" not found'),
+        (Secret, "the webhook failed: secrets are not for webhooks"),
+    ],
+)
+def test_error_of_a_read_is_not_the_verdict_on_the_object(
+    cls: type[ConfigMap | Secret], message: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With its code, `kubectl delete --ignore-not-found` would take a denial for the object's absence."""
+    name = ObjectName("default", "settings")
+    for reader in (lambda client: client.get(cls, name), lambda client: client.api_reader.get(cls, name)):
+        response = validating(Home, Reading(reader))(request("CREATE", home()))
+        assert (response.allowed, response.status.code, response.status.reason) == (False, 500, "")
+        assert response.status.message == message
+    assert {record.message.partition(";")[0] for record in caplog.records} == {"request to the API server failed"}
+
+
+@pytest.mark.parametrize("error", [NotFound("no such owner"), Forbidden("not yours"), Conflict("busy")])
+def test_error_that_the_validator_itself_raises_is_its_verdict(error: ApiError) -> None:
+    def read(client: FakeClient) -> None:
+        if client.find(ConfigMap, ObjectName("default", "settings")) is None:
+            raise error
+
+    def read_and_translate(client: FakeClient) -> None:
+        try:
+            client.get(ConfigMap, ObjectName("default", "settings"))
+        except NotFound as missing:
+            raise error from missing
+
+    for reader in (read, read_and_translate):
+        response = validating(Home, Reading(reader))(request("CREATE", home()))
+        assert (response.status.code, response.status.reason) == (error.code, error.reason)
+        assert response.status.message == error.message
 
 
 @pytest.mark.feature("B-CR-12")

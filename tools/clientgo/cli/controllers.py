@@ -14,6 +14,9 @@ from clientgo.cli.scaffold import add_package, check_beside, later_group, words_
 from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
 from clientgo.meta.scheme import ApiType, api_of
 
+_STATUS_RBAC = '@rbac(groups=GROUP, resources="{}/status", verbs=("get", "patch", "update"))\n'
+"""Permissions of a controller of a built-in or third-party kind that has a status."""
+
 
 @dataclass(frozen=True, slots=True)
 class Controlling:
@@ -43,6 +46,7 @@ class Controlling:
             "module": f"{lower}_{package_of(self.name)}_controller" if self.name else f"{lower}_controller",
             "reconciler": f"{self.resource.kind}{words}Reconciler",
             "named": f', name="{name}"' if name else "",
+            "status_rbac": _STATUS_RBAC.format(self.resource.plural) if self.resource.status else "",
         }
 
 
@@ -91,7 +95,7 @@ def built_in(project: Project, group: str, version: str, kind: str) -> ProjectRe
     if (existing := project.find(full_group, version, kind)) is not None:
         return existing
     resource = ProjectResource(group=full_group, domain="", version=version, kind=kind, plural=api.plural, core=True)
-    resource.namespaced, resource.grouped = api.namespaced, project.multigroup
+    resource.namespaced, resource.status, resource.grouped = api.namespaced, api.status, project.multigroup
     for other in project.resources:
         check_beside(other, resource, project)
     return resource

@@ -129,7 +129,7 @@ def examine(options: argparse.Namespace, root: Path, environ: Mapping[str, str])
     ports = {**PORTS, hooks.webhook_port: "webhooks"}
     needed = () if project is None else (8081, hooks.webhook_port) if served else (8081,)
     running = manager_command(root)
-    yield from guarded("ports", lambda: check_ports(ports, needed, running=bool(running)))
+    yield from guarded("ports", lambda: check_ports(ports, needed, running=running))
     if served and _WEBHOOK_HOST in running:
         yield Diagnosis(OK, "certificate", "the project's manager has one of its own (make run WEBHOOK_HOST=...)")
     elif served:
@@ -353,10 +353,10 @@ def manager_command(root: Path) -> str:
     return match[0] if match else ""
 
 
-def check_ports(ports: Mapping[int, str], needed: Container[int], *, running: bool = False) -> Iterator[Diagnosis]:
+def check_ports(ports: Mapping[int, str], needed: Container[int], *, running: str = "") -> Iterator[Diagnosis]:
     """Check that ports are free, by their purposes; only those that are needed are a problem.
 
-    While the project's manager is `running`, ports in use are expected to be its own.
+    While the project's manager is `running`, with this command line, it has the needed ports and those of its flags.
     """
     free, fix = [], "stop the program that has it, or set another port by flag"
     for port, purpose in ports.items():
@@ -365,7 +365,8 @@ def check_ports(ports: Mapping[int, str], needed: Container[int], *, running: bo
             free.append(str(port))
         except OSError as error:
             state = PROBLEM if port in needed else WARNING
-            if running and error.errno == errno.EADDRINUSE:
+            served = running and (port in needed or str(port) in re.findall(r"\d+", running))
+            if served and error.errno == errno.EADDRINUSE:
                 yield Diagnosis(OK, "port", f"{port} ({purpose}) is in use; the project's manager runs (make run)")
                 continue
             yield Diagnosis(state, "port", f"{port} ({purpose}) cannot be used: {os.strerror(error.errno or 0)}: {fix}")

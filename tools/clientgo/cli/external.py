@@ -42,7 +42,7 @@ def _new(project: Project, kind: ForeignKind) -> ProjectResource:
         raise CommandError(f"invalid kind {api.kind!r}: the generated files import a class of that name")
     resource = ProjectResource(group=api.group, domain="", version=api.version, kind=api.kind, plural=api.plural)
     resource.external = f"generated.types.{short_name(api.group)}_{identifier(api.version)}"
-    resource.namespaced, resource.grouped = api.namespaced, project.multigroup
+    resource.namespaced, resource.status, resource.grouped = api.namespaced, api.status, project.multigroup
     for other in project.resources:
         check_beside(other, resource, project)
     return resource

@@ -37,6 +37,8 @@ class ProjectResource:
     kind: str
     plural: str
     namespaced: bool = True
+    status: bool = True
+    """False for a built-in or third-party kind without a status subresource."""
     api: bool = False
     controller: bool = False
     webhooks: dict[str, Any] = field(default_factory=dict)
@@ -165,7 +167,7 @@ class Project:
                 resources=[_resource(entry) for entry in document.get("resources", [])],
             )
             for resource in project.resources:
-                resource.namespaced = _is_namespaced(root, resource)
+                resource.namespaced, resource.status = _served(root, resource)
             return project
         except FileNotFoundError:
             message = "no project in this folder: create one with clientgo init, or change to its folder"
@@ -188,15 +190,21 @@ def types_of(group: str, version: str) -> str:
     return f"clientgo.kubernetes.types.{group.partition('.')[0]}_{version}"
 
 
-def _is_namespaced(root: Path, resource: ProjectResource) -> bool:
-    """Return the scope in the types of a kind, which may have been edited after PROJECT; by default that of PROJECT."""
+def _served(root: Path, resource: ProjectResource) -> tuple[bool, bool]:
+    """Return whether a kind is namespaced, and whether it has a status, by default as in the resource.
+
+    It is read from the types, which may have been edited after PROJECT.
+    """
     try:
         if resource.core:
             types = importlib.import_module(types_of(resource.group, resource.version))
-            return api_of(getattr(types, resource.kind)).namespaced
+            api = api_of(getattr(types, resource.kind))
+            return api.namespaced, api.status
         if resource.external:
             definition = root / "config/crd/external" / f"{resource.whole_group}_{resource.plural}.yaml"
-            return bool(read_document(definition.read_text(encoding="utf-8"))["spec"]["scope"] == "Namespaced")
+            spec = read_document(definition.read_text(encoding="utf-8"))["spec"]
+            [version] = [each for each in spec["versions"] if each["name"] == resource.version]
+            return spec["scope"] == "Namespaced", "status" in version.get("subresources", {})
         file = root / resource.path.replace(".", "/") / f"{resource.kind.lower()}_types.py"
         [mark] = [
             call
@@ -207,8 +215,8 @@ def _is_namespaced(root: Path, resource: ProjectResource) -> bool:
         ]
         scopes = [ast.literal_eval(each.value) for each in mark.keywords if each.arg == "scope"]
     except (ImportError, OSError, SyntaxError, ValueError, AttributeError, LookupError, TypeError):
-        return resource.namespaced
-    return scopes != ["Cluster"]
+        return resource.namespaced, resource.status
+    return scopes != ["Cluster"], resource.status
 
 
 def _checked(check: Callable[[str], str], name: str) -> str:

@@ -91,8 +91,7 @@ def add_webhooks(
     for archive in archives:
         writer.add(*parts(archive, words))
     for sort in requested.sorts:
-        hook_name = f"{PREFIXES[sort][0]}{words['lower']}-{resource.version}.{words['hook_domain']}"
-        writer.add(*parts(f"{source}hook", {"configuration": _CONFIGURATIONS[sort], "hook_name": hook_name}))
+        writer.add(*parts(f"{source}hook", {"configuration": _CONFIGURATIONS[sort]}))
     confine_webhooks(writer, project)
     for spoke in requested.spokes:
         theirs = words_of(project, spoke)

@@ -17,7 +17,7 @@ from clientgo.envtest.options import server_from as server_from
 from clientgo.envtest.webhooks import WebhookInstall, is_leftover
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.config import Impersonation
-from clientgo.rest.kubeconfigwriter import write_kubeconfig
+from clientgo.rest.kubeconfigwriter import remove_kubeconfig, write_kubeconfig
 from clientgo_apiserver.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ class Environment:
                 server.stop()
             if self.control_plane is not None:
                 self.control_plane.stop()
-            if written is not None:
-                written.unlink(missing_ok=True)
+            if written is not None and self._config is not None:
+                remove_kubeconfig(written, self._config.host)
 
     def _connect(self) -> Config:
         options = self._options
