@@ -37,7 +37,7 @@ _PAGES = (
 _OPENID_CACHING = ("Cache-Control", "public, max-age=3600")
 _V2_PROTOBUF, _V3_PROTOBUF = "proto-openapi.spec.v2", "proto-openapi.spec.v3"
 _JWKS = "application/jwk-set+json"
-_AGGREGATED = {"application/json;g=apidiscovery.k8s.io;v=v2;as=apigroupdiscoverylist": "v2"}
+_AGGREGATED = {"application/json", "g=apidiscovery.k8s.io", "v=v2", "as=apigroupdiscoverylist"}
 
 
 def answer(state: State, request: HTTPRequest) -> HTTPResponse | Deferred:
@@ -109,9 +109,10 @@ def _tagged(request: HTTPRequest, response: HTTPResponse, tag: str, caching: str
 def _aggregated_version(request: HTTPRequest) -> str:
     """Return the version of aggregated discovery that the client accepts, or ""."""
     for entry in request.headers.get("accept", "").split(","):
-        version = _AGGREGATED.get(entry.strip().lower().replace(" ", ""), "")
-        if version or (entry.partition(";")[0].strip() in ("application/json", "*/*") and "as=" not in entry.lower()):
-            return version
+        if {part.strip() for part in entry.lower().split(";")} >= _AGGREGATED:
+            return "v2"
+        if entry.partition(";")[0].strip() in ("application/json", "*/*") and "as=" not in entry.lower():
+            return ""
     return ""
 
 

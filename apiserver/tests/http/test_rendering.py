@@ -79,6 +79,7 @@ def test_document_that_the_client_has_is_not_sent_again(kube: Kube) -> None:
     for url, accept in (
         (OPENAPI, ""),
         ("/apis", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
+        ("/apis", "application/json; as=APIGroupDiscoveryList; v=v2; g=apidiscovery.k8s.io"),
     ):
         first = kube.send("GET", url, accept=accept)
         tag = dict(first.headers)["Etag"]
