@@ -139,7 +139,7 @@ def _resumed(
     if schema is None or not isinstance(content.get("spec"), dict):
         return
     for alternative in firsts(alternatives(schema, content["spec"], {}))[:_MEANWHILE]:
-        meanwhile = set_spec(content, alternative.spec, f"change {alternative.text}")
+        meanwhile = set_spec(content, content["spec"], alternative.spec, f"change {alternative.text}")
         usual = rehearsal.playing([*rehearsal.steps, meanwhile])
         back = merge(content, _undone(content, change), "change it back")
         resumed = rehearsal.playing([*rehearsal.steps, mark, meanwhile, back])
@@ -229,8 +229,8 @@ def judge_refused(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     """
     target, alternative = find(_refusable(rehearsal.reference), arguments)
     prefix, content = rehearsal.steps[: target.step + 1], target.user_object.content
-    forth = set_spec(content, alternative.spec, f"change {alternative.text}")
-    back = set_spec(content, content["spec"], "change it back")
+    forth = set_spec(content, content["spec"], alternative.spec, f"change {alternative.text}")
+    back = set_spec(content, alternative.spec, content["spec"], "change it back")
     run = rehearsal.run([*prefix, forth, back])
     if ended_early(run) or run.bugs or not (writes := refused(run, len(prefix))):
         return not_applicable(run, "the server refuses nothing that the operator writes")
