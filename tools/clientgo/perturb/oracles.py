@@ -4,6 +4,7 @@ An oracle compares a perturbed run with the reference, or judges a run by itself
 too. `ORACLES` is the table.
 """
 
+import math
 import operator
 import re
 from collections import Counter
@@ -148,11 +149,25 @@ def _deleted(judged: Judged) -> Iterator[Violation]:
             yield Violation("deleted", f"{change.ref} is deleted by the {change.actor}, and the reference keeps it")
             return
     usual = {(change.ref, change.step) for change in _deletions_of_wanted(judged.reference, judged)}
+    times = _deleted_by_the_clock(judged.reference)
     for change in _deletions_of_wanted(judged.run, judged):
         is_usual = (change.ref, change.step) in usual or change.ref in judged.due
-        if not is_usual and not _is_bare(change, judged):
+        is_due = change.at + SOON >= times.get(change.ref, math.inf)  # of a run that takes longer
+        if not is_usual and not is_due and not _is_bare(change, judged):
             yield Violation("deleted", f"{change.ref} is deleted by the operator although it is as it should be")
             return
+
+
+def _deleted_by_the_clock(run: ScenarioRun) -> dict[ObjectRef, float]:
+    """Return the times at which the operator deletes objects with no change by the user shortly before."""
+    times: dict[ObjectRef, float] = {}
+    changed_at = 0.0
+    for change in run.changes:
+        if change.actor == "user":
+            changed_at = change.at
+        elif change.actor == "operator" and change.kind == "DELETED" and change.at > changed_at + SOON:
+            times.setdefault(change.ref, change.at)
+    return times
 
 
 def _is_bare(change: ObjectChange, judged: Judged) -> bool:
