@@ -26,6 +26,7 @@ from tests.perturb.bench.cases import CASES
 from tests.perturb.bench.inputs import COLOUR, ColourGrant
 from tests.perturb.bench.kinds import Bucket
 from tests.perturb.bench.lifecycles import PAUSED
+from tests.perturb.bench.marked import TEAM
 from tests.perturb.greetings import Greeting, GreetingSpec, greeting
 
 pytest.importorskip("clientgo_apiserver")
@@ -77,6 +78,8 @@ FOUND = [
     ("only-its-pull-secret", "edit", "serviceaccounts:default/builder:beside", "left-behind"),
     ("only-its-pull-secret", "edit", "serviceaccounts:default/builder:before", "second-writer"),
     ("former-copy-stays", "transition", "grants.bench.example.com:default/a:user#2", "transition"),
+    ("record-before-finalizer", "interrupted", "1", "outside"),
+    ("binds-first-team", "metadata", f"namespaces:blue:labels.{TEAM}#1", "transition"),
     ("stays-paused-and-resumed", "metadata", f"grants.bench.example.com:default/a:metadata.{PAUSED}#1", "transition"),
 ]
 
