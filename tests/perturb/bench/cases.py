@@ -386,6 +386,10 @@ CASES = (
         "restarts-after-status", turns.RestartsAfterStatus, turns.RestartsOnce,
         [create(APP), create(BUCKET), advance(4000)],
     ),
+    Case(
+        "password-by-apply", buckets.PasswordByApply, buckets.PasswordByCreate,
+        [create(BUCKET), change(BUCKET, spec(plan="large"))],
+    ),
     Case("record-before-finalizer", marked.RecordBeforeFinalizer, marked.RecordsHost, [create(WEB)]),
     Case(
         "binds-first-team", marked.BindsFirstTeam, marked.BindsTeam,

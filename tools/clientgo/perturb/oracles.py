@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from itertools import chain, islice, pairwise, takewhile
 from typing import Any
 
 from clientgo.perturb.compare import Masks, normalized, normalized_object
@@ -22,6 +22,7 @@ from clientgo.perturb.differences import (
     text_of,
     value_at,
 )
+from clientgo.perturb.kinds.chosen import chosen_anew
 from clientgo.perturb.kinds.derived import HISTORY, by_workload, is_default
 from clientgo.perturb.kinds.lasting import leftovers
 from clientgo.perturb.kinds.order import counts_attempts, is_count, is_logged, is_order_of_service
@@ -80,6 +81,10 @@ class Oracle:
 
 
 def _final_state(judged: Judged) -> Iterator[Violation]:
+    yield from islice(chain(_differing(judged), _chosen_once(judged)), 1)
+
+
+def _differing(judged: Judged) -> Iterator[Violation]:
     run, reference = judged.run, judged.reference
     differs, masked = (differs_or_is_older, judged.masks.paths()) if judged.is_prompt else (operator.ne, {})
     for number, (expected, actual) in enumerate(zip(reference.states, run.states, strict=False)):
@@ -110,6 +115,18 @@ def _final_state(judged: Judged) -> Iterator[Violation]:
             text = f"after step {number + 1} ({run.steps[number]}) the state differs: {lines[0].strip()}"
             yield Violation("final-state", text, tuple(lines[:MAX_LINES]), number)
             return
+
+
+def _chosen_once(judged: Judged) -> Iterator[Violation]:
+    """Yield a random value that is another one after a step, and that objects keep in the reference."""
+    usual = {each[:2] for pair in pairwise(judged.reference.states) for each in chosen_anew(*pair, judged.masks)}
+    for number, (before, after) in enumerate(pairwise(judged.run.states), 2):
+        for ref, path, *_ in chosen_anew(before, after, judged.masks):
+            is_same = ref in before and ref in after and before[ref]["metadata"]["uid"] == after[ref]["metadata"]["uid"]
+            if is_same and (ref, path) not in usual:
+                text = f"in step {number} ({judged.run.steps[number - 1]}) a random value is replaced, which the "
+                yield Violation("final-state", f"{text}reference keeps: {ref} {'.'.join(path)}")
+                return
 
 
 def _is_unseen(difference: StateDifference, *states: Mapping[ObjectRef, Any]) -> bool:

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from itertools import islice
 
 from clientgo.meta.conditions import conditions_of
-from clientgo.perturb.compare import normalized
-from clientgo.perturb.differences import MaskedValue, state_differences, time_of
+from clientgo.perturb.kinds.chosen import chosen_anew
 from clientgo.perturb.kinds.faults import Down
-from clientgo.perturb.kinds.order import is_record
 from clientgo.perturb.kinds.refusals import READY, claims_ready
 from clientgo.perturb.kinds.rehearsal import Moment, Rehearsal, Verdict, ended_early, not_applicable
 from clientgo.perturb.kinds.remains import compare_outside
@@ -46,19 +44,9 @@ def judge_restart(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
 
 
 def _chosen_anew(run: ScenarioRun, rehearsal: Rehearsal) -> Iterator[Violation]:
-    """Yield a random value, such as a password, that is another one after the last step; records may be."""
-    before, after = (normalized(state, rehearsal.masks) for state in run.states[-2:])
-    for each in state_differences(before, after, _is_chosen_anew, rehearsal.masks.paths()):
-        if each.path and not is_record(each.path):
-            yield Violation(
-                "final-state", f"a restart at rest changes a random value: {each.ref} {'.'.join(each.path)}"
-            )
-            return
-
-
-def _is_chosen_anew(before: Any, after: Any) -> bool:
-    are_masked = isinstance(before, MaskedValue) and isinstance(after, MaskedValue)
-    return are_masked and before.value != after.value and time_of(before.value) is None
+    """Yield a random value, such as a password, that is another one after the last step."""
+    for each in islice(chosen_anew(run.states[-2], run.states[-1], rehearsal.masks), 1):
+        yield Violation("final-state", f"a restart at rest changes a random value: {each.ref} {'.'.join(each.path)}")
 
 
 class SlowPods(Perturbation):
