@@ -320,14 +320,14 @@ def test_object_that_was_seen_late_is_served_late() -> None:
     results.check()
 
 
-class Expires(Correct, name="expires"):
-    """Deletes the ConfigMap of a greeting that is two minutes old, and reports that before."""
+class Expires(Reconciler[Greeting], owns=[ConfigMap], name="expires"):
+    """Keeps a ConfigMap, until the greeting is two minutes old."""
 
     def reconcile(self, greeting: Greeting) -> Result | None:
         created = greeting.metadata.creation_timestamp
         assert created is not None
         if utc(self.clock) < created + timedelta(seconds=120):
-            super().reconcile(greeting)
+            self.client.apply(ConfigMap(metadata=meta_for(greeting)), owner=greeting)
             return Result.until(created + timedelta(seconds=120), clock=self.clock)
         config = self.client.find(ConfigMap, object_name(greeting))
         if config is not None and self.client.is_current(greeting):

@@ -6,7 +6,7 @@ import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret
 from clientgo.kubernetes.types.rbac_v1 import PolicyRule, Role
-from clientgo.manager import ControllerBuilder, Reconciler
+from clientgo.manager import ControllerBuilder, Reconciler, create_or_update, set_owner_reference
 from clientgo.meta import ObjectMeta, ObjectName, meta_for, new_controller_ref, object_name, replace
 from clientgo.perturb import PlanSelection, ScenarioRun, create, perturb, run_scenario
 from clientgo.perturb import steps as perturbsteps
@@ -267,6 +267,22 @@ def test_children_of_two_owners_may_exist_at_a_time() -> None:
 
     assert judged(children("oil", "gas")) == []
     assert judged(children("oil", "oil")) == ["2 objects of configmaps exist at a time, the reference has at most 1"]
+
+
+class AddsOwner(Reconciler[Greeting], owns=[ConfigMap], name="addsowner"):
+    """Writes its text into the ConfigMap of its name, whoever owns that, and adds itself as an owner."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        def filled(config: ConfigMap) -> ConfigMap:
+            return set_owner_reference(greeting, replace(config, data={"text": greeting.spec.text}))
+
+        create_or_update(self.client, ConfigMap(metadata=meta_for(greeting)), filled)
+
+
+def test_object_is_taken_over_by_an_operator_that_adds_itself_as_an_owner_and_writes_its_content() -> None:
+    steps = [create(greeting()), perturbsteps.change(greeting(), {"spec": {"text": "goodbye"}})]
+    [result] = perturb(AddsOwner, steps, plans=["reference", "foreign:configmaps:default/a"]).failed
+    assert [each.oracle for each in result.findings] == ["foreign"]
 
 
 class LabelsAsVerbs(Reconciler[Greeting], owns=[Role], name="labelsasverbs"):

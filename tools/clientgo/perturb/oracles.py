@@ -37,6 +37,7 @@ from clientgo.perturb.state import (
     Object,
     ObjectChange,
     ObjectRef,
+    content_of,
     is_deleting,
     most_objects,
     owner_uids,
@@ -189,7 +190,7 @@ def _deleted_by_the_clock(run: ScenarioRun) -> dict[ObjectRef, float]:
 
 def _is_bare(change: ObjectChange, judged: Judged) -> bool:
     """Return whether an object that an old state led to delete has nothing to lose, and comes back."""
-    content = _content(change.old or {}).keys() - {"apiVersion", "kind", "immutable"}
+    content = content_of(change.old or {}).keys() - {"apiVersion", "kind", "immutable"}
     is_back = bool(judged.run.states) and change.ref in judged.run.states[-1]
     return judged.is_blind and not content and is_back
 
@@ -228,7 +229,7 @@ def _wanted(state: ClusterState, ref: ObjectRef, judged: Judged) -> Object:
     if not isinstance(normal, dict):  # masked as a whole
         return {}
     metadata = normal["metadata"]
-    return {**_content(normal), **{name: metadata.get(name) for name in ("labels", "annotations", "ownerReferences")}}
+    return {**content_of(normal), **{name: metadata.get(name) for name in ("labels", "annotations", "ownerReferences")}}
 
 
 def _too_many(judged: Judged) -> Iterator[Violation]:
@@ -393,8 +394,8 @@ def _unreached(owner: Object, objects: Mapping[ObjectRef, Object], reached: Clus
             actual = objects.get(ref)
             if actual is None:
                 return f"{ref} exists"
-            if _content(actual) != _content(expected):
-                path = next(differences(_content(expected), _content(actual)))[0]
+            if content_of(actual) != content_of(expected):
+                path = next(differences(content_of(expected), content_of(actual)))[0]
                 return f"{ref} has its {'.'.join(path)}"
     for ref, extra in objects.items():
         if uid in owner_uids(extra) and ref not in reached and not is_deleting(extra):
@@ -404,10 +405,6 @@ def _unreached(owner: Object, objects: Mapping[ObjectRef, Object], reached: Clus
 
 def _generation(state: ClusterState, uid: str) -> Any:
     return next((obj["metadata"].get("generation") for obj in state.values() if obj["metadata"]["uid"] == uid), None)
-
-
-def _content(obj: Object) -> Object:
-    return {key: value for key, value in obj.items() if key not in ("metadata", "status")}
 
 
 def _invariants(judged: Judged) -> Iterator[Violation]:
