@@ -391,6 +391,20 @@ def test_value_that_another_object_had_in_the_reference_is_no_difference(
     assert is_order_of_service(differences, run, reference, 0) is expected
 
 
+@pytest.mark.parametrize(("held", "expected"), [("1", True), ("3", False)], ids=["held-by-another", "held-by-none"])
+def test_value_may_be_another_one_if_the_expected_one_was_in_use_when_it_was_assigned(
+    held: str, expected: bool
+) -> None:
+    """The holder was being deleted, which the operator had not seen, and is gone now."""
+    before, after = claims("1"), claims("2")
+    reference = ScenarioRun([], changes=[change(ref, obj) for ref, obj in before.items()])
+    holder = change(CLAIMS[0], claims(held, "2")[CLAIMS[0]])
+    assigned = [change(ref, obj) for ref, obj in after.items()]
+    run = ScenarioRun([], states=[after], changes=[holder, *assigned, change(CLAIMS[0], {}, kind="DELETED")])
+    differences = list(state_differences(normalized(before, Masks()), normalized(after, Masks())))
+    assert is_order_of_service(differences, run, reference, 0) is expected
+
+
 def outside(record: object, uid: str = "a") -> Moment:
     state = ClusterState({CLAIMS[0]: {"metadata": {"uid": uid, "name": "a"}}})
     changes = [change(CLAIMS[0], state[CLAIMS[0]])]
