@@ -22,13 +22,13 @@ from clientgo.perturb.differences import (
     text_of,
     value_at,
 )
-from clientgo.perturb.kinds.chosen import chosen_anew
 from clientgo.perturb.kinds.derived import HISTORY, by_workload, is_default
 from clientgo.perturb.kinds.lasting import leftovers
 from clientgo.perturb.kinds.order import counts_attempts, is_count, is_logged, is_order_of_service
 from clientgo.perturb.kinds.outside import outside_differences
 from clientgo.perturb.kinds.refusals import claims_ready, is_reported
 from clientgo.perturb.kinds.rehearsal import Moment, without_history
+from clientgo.perturb.kinds.rest import chosen_anew
 from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import (
     ALL_OWNERS,

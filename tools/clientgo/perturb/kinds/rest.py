@@ -3,15 +3,18 @@
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
+from typing import Any
 
 from clientgo.meta.conditions import conditions_of
-from clientgo.perturb.kinds.chosen import chosen_anew
+from clientgo.perturb.compare import Masks, normalized
+from clientgo.perturb.differences import MaskedValue, StateDifference, state_differences, time_of
 from clientgo.perturb.kinds.faults import Down
+from clientgo.perturb.kinds.order import is_record
 from clientgo.perturb.kinds.refusals import READY, claims_ready
 from clientgo.perturb.kinds.rehearsal import Moment, Rehearsal, Verdict, ended_early, not_applicable
 from clientgo.perturb.kinds.remains import compare_outside
 from clientgo.perturb.record import ScenarioRun, Violation
-from clientgo.perturb.state import Object, ObjectChange, ObjectRef
+from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep
 from clientgo.perturb.world import Perturbation
 
@@ -47,6 +50,19 @@ def _chosen_anew(run: ScenarioRun, rehearsal: Rehearsal) -> Iterator[Violation]:
     """Yield a random value, such as a password, that is another one after the last step."""
     for each in islice(chosen_anew(run.states[-2], run.states[-1], rehearsal.masks), 1):
         yield Violation("final-state", f"a restart at rest changes a random value: {each.ref} {'.'.join(each.path)}")
+
+
+def chosen_anew(before: ClusterState, after: ClusterState, masks: Masks) -> Iterator[StateDifference]:
+    """Yield the random values that are other ones in a later state of a run; records may be."""
+    states = normalized(before, masks), normalized(after, masks)
+    for each in state_differences(*states, _is_chosen_anew, masks.paths()):
+        if each.path and not is_record(each.path):
+            yield each
+
+
+def _is_chosen_anew(before: Any, after: Any) -> bool:
+    are_masked = isinstance(before, MaskedValue) and isinstance(after, MaskedValue)
+    return are_masked and before.value != after.value and time_of(before.value) is None
 
 
 class SlowPods(Perturbation):
