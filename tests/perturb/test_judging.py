@@ -1,21 +1,23 @@
 """Judgement by what decides: at-rest invariants, deletions of what is as it should be, and Leases."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from clientgo.clock import utc
 from clientgo.coordination.options import LeaderElectionOptions
 from clientgo.errors import ApiError, ConfigError
 from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
-from clientgo.manager import ControllerBuilder, Manager, Options, Reconciler, Result
+from clientgo.manager import Client, ControllerBuilder, Manager, Options, Reconciler, Result
 from clientgo.meta import MicroTime, ObjectMeta, meta_for, object_name, replace
-from clientgo.perturb import ClusterState, change, create, delete, perturb
+from clientgo.perturb import ClusterState, advance, change, create, delete, perturb
 from clientgo.perturb.compare import Masks, normalized
 from clientgo.perturb.elections import Elections
 from clientgo.perturb.programs.gate import Outgoing
 from clientgo.perturb.state import ObjectRef
+from clientgo.record import EventRecorder
 from clientgo.typed import DeleteOptions, Preconditions
 from tests.perturb.greetings import Correct, Evicts, Greeting, greeting
 
@@ -316,3 +318,43 @@ def test_object_that_was_seen_late_is_served_late() -> None:
     names = [[each["metadata"]["name"] for each in result.run.states[-1].all("secrets")] for result in results]
     assert [sorted(each) for each in names] == [["n-0", "n-1"], ["n-1", "n-2"]]
     results.check()
+
+
+class Expires(Reconciler[Greeting], owns=[ConfigMap], name="expires"):
+    """Keeps a ConfigMap, until the greeting is two minutes old."""
+
+    def reconcile(self, greeting: Greeting) -> Result | None:
+        created = greeting.metadata.creation_timestamp
+        assert created is not None
+        if utc(self.clock) < created + timedelta(seconds=120):
+            self.client.apply(ConfigMap(metadata=meta_for(greeting)), owner=greeting)
+            return Result.until(created + timedelta(seconds=120), clock=self.clock)
+        config = self.client.find(ConfigMap, object_name(greeting))
+        if config is not None and self.client.is_current(greeting):
+            self.client.delete(config, missing_ok=True)
+        return None
+
+
+class BeginsAnew(Expires, name="begins-anew"):
+    """Deletes what it finds after a start, too."""
+
+    def __init__(self, client: Client, recorder: EventRecorder | None = None) -> None:
+        super().__init__(client, recorder)
+        self._known: set[str] = set()
+
+    def reconcile(self, greeting: Greeting) -> Result | None:
+        config = self.client.find(ConfigMap, object_name(greeting))
+        if config is not None and greeting.metadata.uid not in self._known:
+            self.client.delete(config, missing_ok=True)
+        self._known.add(greeting.metadata.uid)
+        return super().reconcile(greeting)
+
+
+@pytest.mark.parametrize(("operator", "number"), [(Expires, 0), (BeginsAnew, 1)])
+def test_object_may_be_deleted_by_the_clock_when_the_reference_deletes_it(operator: type[Expires], number: int) -> None:
+    """The second step ends at that time, and a little later after a restart."""
+    steps = [create(greeting()), create(greeting(name="b")), advance(120)]
+    results = perturb(operator, steps, plans=["reference", "down:2"])
+    deletions = [each for each in results.results[0].run.changes if each.kind == "DELETED"]
+    assert [each.step for each in deletions] == [2, 2], "the scenario does not show what it should"
+    assert len(results.failed) == number

@@ -6,7 +6,7 @@ import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret
 from clientgo.kubernetes.types.rbac_v1 import PolicyRule, Role
-from clientgo.manager import ControllerBuilder, Reconciler
+from clientgo.manager import ControllerBuilder, Reconciler, create_or_update, set_owner_reference
 from clientgo.meta import ObjectMeta, ObjectName, meta_for, new_controller_ref, object_name, replace
 from clientgo.perturb import PlanSelection, ScenarioRun, create, perturb, run_scenario
 from clientgo.perturb import steps as perturbsteps
@@ -26,6 +26,7 @@ from tests.perturb.bench.cases import CASES
 from tests.perturb.bench.inputs import COLOUR, ColourGrant
 from tests.perturb.bench.kinds import Bucket
 from tests.perturb.bench.lifecycles import PAUSED
+from tests.perturb.bench.marked import TEAM
 from tests.perturb.greetings import Greeting, GreetingSpec, greeting
 
 pytest.importorskip("clientgo_apiserver")
@@ -77,6 +78,8 @@ FOUND = [
     ("only-its-pull-secret", "edit", "serviceaccounts:default/builder:beside", "left-behind"),
     ("only-its-pull-secret", "edit", "serviceaccounts:default/builder:before", "second-writer"),
     ("former-copy-stays", "transition", "grants.bench.example.com:default/a:user#2", "transition"),
+    ("record-before-finalizer", "interrupted", "1", "outside"),
+    ("binds-first-team", "metadata", f"namespaces:blue:labels.{TEAM}#1", "transition"),
     ("stays-paused-and-resumed", "metadata", f"grants.bench.example.com:default/a:metadata.{PAUSED}#1", "transition"),
 ]
 
@@ -266,6 +269,22 @@ def test_children_of_two_owners_may_exist_at_a_time() -> None:
     assert judged(children("oil", "oil")) == ["2 objects of configmaps exist at a time, the reference has at most 1"]
 
 
+class AddsOwner(Reconciler[Greeting], owns=[ConfigMap], name="addsowner"):
+    """Writes its text into the ConfigMap of its name, whoever owns that, and adds itself as an owner."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        def filled(config: ConfigMap) -> ConfigMap:
+            return set_owner_reference(greeting, replace(config, data={"text": greeting.spec.text}))
+
+        create_or_update(self.client, ConfigMap(metadata=meta_for(greeting)), filled)
+
+
+def test_object_is_taken_over_by_an_operator_that_adds_itself_as_an_owner_and_writes_its_content() -> None:
+    steps = [create(greeting()), perturbsteps.change(greeting(), {"spec": {"text": "goodbye"}})]
+    [result] = perturb(AddsOwner, steps, plans=["reference", "foreign:configmaps:default/a"]).failed
+    assert [each.oracle for each in result.findings] == ["foreign"]
+
+
 class LabelsAsVerbs(Reconciler[Greeting], owns=[Role], name="labelsasverbs"):
     """Keeps a Role, whose rule must have a verb."""
 
@@ -368,6 +387,20 @@ def test_value_that_another_object_had_in_the_reference_is_no_difference(
     added = {ObjectRef("claims", "default", "c"): claims(each)[CLAIMS[1]] for each in neighbours}
     state = ClusterState({**after, **added})
     run = ScenarioRun([], states=[state], changes=[change(ref, obj) for ref, obj in after.items()])
+    differences = list(state_differences(normalized(before, Masks()), normalized(after, Masks())))
+    assert is_order_of_service(differences, run, reference, 0) is expected
+
+
+@pytest.mark.parametrize(("held", "expected"), [("1", True), ("3", False)], ids=["held-by-another", "held-by-none"])
+def test_value_may_be_another_one_if_the_expected_one_was_in_use_when_it_was_assigned(
+    held: str, expected: bool
+) -> None:
+    """The holder was being deleted, which the operator had not seen, and is gone now."""
+    before, after = claims("1"), claims("2")
+    reference = ScenarioRun([], changes=[change(ref, obj) for ref, obj in before.items()])
+    holder = change(CLAIMS[0], claims(held, "2")[CLAIMS[0]])
+    assigned = [change(ref, obj) for ref, obj in after.items()]
+    run = ScenarioRun([], states=[after], changes=[holder, *assigned, change(CLAIMS[0], {}, kind="DELETED")])
     differences = list(state_differences(normalized(before, Masks()), normalized(after, Masks())))
     assert is_order_of_service(differences, run, reference, 0) is expected
 

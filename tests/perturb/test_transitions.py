@@ -1,5 +1,6 @@
 """Transitions: other values of a spec by its schema, and controllers that apply a field only once."""
 
+import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Reconciler
 from clientgo.meta import ObjectMeta, api_type, meta_for, object_name, replace
-from clientgo.perturb import create, perturb
+from clientgo.perturb import change, create, perturb
 from clientgo.perturb.values import ABSENT, alternatives, pairs, references, sample
 from tests.perturb.greetings import Correct, Greeting, GreetingSpec, greeting
 
@@ -124,3 +125,35 @@ class RejectsCopies(Reconciler[Word], owns=[ConfigMap], name="rejects-copies"):
 def test_status_may_be_a_text() -> None:
     word = Word(metadata=ObjectMeta(name="a", namespace="default"), spec=GreetingSpec(text="hello"))
     perturb(RejectsCopies, [create(word)], only=["transition"]).check()
+
+
+@dataclass(frozen=True)
+class ClaimSpec:
+    size: int = 1
+    volume: str = ""
+
+
+@api_type(group="greetings.example.com", version="v1", status=False)
+@dataclass(frozen=True)
+class Claim:
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ClaimSpec = ClaimSpec()
+
+
+class Binds(Reconciler[Claim], owns=[ConfigMap], name="binds"):
+    """Writes the random name of a volume into the spec, before it creates the volume."""
+
+    def reconcile(self, claim: Claim) -> None:
+        if not claim.spec.volume:
+            claim = self.client.patch(claim, {"spec": {"volume": f"disk-{secrets.token_hex(3)}"}})
+        volume = ConfigMap(metadata=meta_for(claim, claim.spec.volume), data={"size": str(claim.spec.size)})
+        self.client.apply(volume, owner=claim, force=True)
+
+
+def test_field_of_a_spec_that_the_operator_has_set_stays_when_another_one_is_changed() -> None:
+    claim = Claim(metadata=ObjectMeta(name="a", namespace="default"))
+    steps = [create(claim), change(claim, {"spec": {"size": 2}})]
+    resized = [f"transition:claims.greetings.example.com:default/a:{label}" for label in ("size#1", "size#1:end")]
+    results = perturb(Binds, steps, plans=["reference", *resized, f"{resized[0][:-6]}spec@1:end"])
+    results.check()
+    assert not results.not_applicable

@@ -1,6 +1,7 @@
 """Buckets of a provider outside of the cluster: mistakes about what happened before a crash, and about cleaning up."""
 
 from contextlib import suppress
+from secrets import token_hex
 
 from clientgo.errors import AlreadyExists, NotFound
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
@@ -268,3 +269,27 @@ class FailedForEver(Sized):
     def gives_up(self, bucket: Bucket) -> bool:
         """Stop after a failure."""
         return bucket.status.phase == "Failed"
+
+
+class PasswordByCreate(BenchReconciler[Bucket], owns=[Secret]):
+    """Gives each bucket a random password, once."""
+
+    def reconcile(self, bucket: Bucket) -> Result | None:
+        """Create the Secret, unless it exists."""
+        name = ObjectName(bucket.metadata.namespace, f"{bucket.metadata.name}-password")
+        if self.client.find(Secret, name) is None:
+            self.write(bucket, Secret(metadata=meta_for(bucket, name.name), string_data={"password": token_hex(8)}))
+        self.observed(bucket, name=name.name)
+        return None
+
+    def write(self, bucket: Bucket, secret: Secret) -> None:
+        """Create it; a Secret that the cache does not show yet is a conflict."""
+        self.client.create(secret, owner=bucket)
+
+
+class PasswordByApply(PasswordByCreate):
+    """Bug: where an old cache does not show the Secret, its password is overwritten by a new one."""
+
+    def write(self, bucket: Bucket, secret: Secret) -> None:
+        """Apply it."""
+        self.client.apply(secret, owner=bucket, force=True)

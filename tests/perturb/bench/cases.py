@@ -13,7 +13,10 @@ from clientgo.kubernetes.types.core_v1 import (
     Pod,
     PodSpec,
     Secret,
+    Service,
     ServiceAccount,
+    ServicePort,
+    ServiceSpec,
     Taint,
 )
 from clientgo.manager import Manager
@@ -26,6 +29,7 @@ from tests.perturb.bench import (
     grants,
     inputs,
     lifecycles,
+    marked,
     pools,
     records,
     references,
@@ -117,6 +121,11 @@ FOREIGN = config_map("a", {"owner": "another user"})
 LABELLED = config_map("labelled", {}, grant="a")
 TEAM_GRANT = Grant(ObjectMeta(name="a", namespace="default", labels={inputs.TEAM: "red"}), GrantSpec())
 SECRET = Secret(metadata=meta("access"), data={"password": b"secret"})
+WEB = Service(
+    metadata=ObjectMeta(name="web", namespace="default", annotations={marked.HOST: "web.example"}),
+    spec=ServiceSpec(ports=(ServicePort(port=80),)),
+)
+BLUE = Namespace(metadata=ObjectMeta(name="blue", labels={marked.TEAM: "ann", marked.TIER: "small"}))
 POD = Pod(metadata=meta("pod"), spec=PodSpec(containers=(Container(name="app", image="app"),), node_name="basic"))
 NODE = Node(metadata=ObjectMeta(name="basic"))
 TAINTED = Node(metadata=ObjectMeta(name="basic"), spec=NodeSpec(taints=(Taint(key="own", effect="NoSchedule"),)))
@@ -376,5 +385,14 @@ CASES = (
     Case(
         "restarts-after-status", turns.RestartsAfterStatus, turns.RestartsOnce,
         [create(APP), create(BUCKET), advance(4000)],
+    ),
+    Case(
+        "password-by-apply", buckets.PasswordByApply, buckets.PasswordByCreate,
+        [create(BUCKET), change(BUCKET, spec(plan="large"))],
+    ),
+    Case("record-before-finalizer", marked.RecordBeforeFinalizer, marked.RecordsHost, [create(WEB)]),
+    Case(
+        "binds-first-team", marked.BindsFirstTeam, marked.BindsTeam,
+        [create(BLUE), change(BLUE, {"metadata": {"labels": {marked.TIER: "large"}}})],
     ),
 )  # fmt: skip

@@ -4,12 +4,13 @@ An oracle compares a perturbed run with the reference, or judges a run by itself
 too. `ORACLES` is the table.
 """
 
+import math
 import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from itertools import chain, islice, pairwise, takewhile
 from typing import Any
 
 from clientgo.perturb.compare import Masks, normalized, normalized_object
@@ -27,6 +28,7 @@ from clientgo.perturb.kinds.order import counts_attempts, is_count, is_logged, i
 from clientgo.perturb.kinds.outside import outside_differences
 from clientgo.perturb.kinds.refusals import claims_ready, is_reported
 from clientgo.perturb.kinds.rehearsal import Moment, without_history
+from clientgo.perturb.kinds.rest import chosen_anew
 from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import (
     ALL_OWNERS,
@@ -35,6 +37,7 @@ from clientgo.perturb.state import (
     Object,
     ObjectChange,
     ObjectRef,
+    content_of,
     is_deleting,
     most_objects,
     owner_uids,
@@ -79,6 +82,10 @@ class Oracle:
 
 
 def _final_state(judged: Judged) -> Iterator[Violation]:
+    yield from islice(chain(_differing(judged), _chosen_once(judged)), 1)
+
+
+def _differing(judged: Judged) -> Iterator[Violation]:
     run, reference = judged.run, judged.reference
     differs, masked = (differs_or_is_older, judged.masks.paths()) if judged.is_prompt else (operator.ne, {})
     for number, (expected, actual) in enumerate(zip(reference.states, run.states, strict=False)):
@@ -109,6 +116,18 @@ def _final_state(judged: Judged) -> Iterator[Violation]:
             text = f"after step {number + 1} ({run.steps[number]}) the state differs: {lines[0].strip()}"
             yield Violation("final-state", text, tuple(lines[:MAX_LINES]), number)
             return
+
+
+def _chosen_once(judged: Judged) -> Iterator[Violation]:
+    """Yield a random value that is another one after a step, and that objects keep in the reference."""
+    usual = {each[:2] for pair in pairwise(judged.reference.states) for each in chosen_anew(*pair, judged.masks)}
+    for number, (before, after) in enumerate(pairwise(judged.run.states), 2):
+        for ref, path, *_ in chosen_anew(before, after, judged.masks):
+            is_same = ref in before and ref in after and before[ref]["metadata"]["uid"] == after[ref]["metadata"]["uid"]
+            if is_same and (ref, path) not in usual:
+                text = f"in step {number} ({judged.run.steps[number - 1]}) a random value is replaced, which the "
+                yield Violation("final-state", f"{text}reference keeps: {ref} {'.'.join(path)}")
+                return
 
 
 def _is_unseen(difference: StateDifference, *states: Mapping[ObjectRef, Any]) -> bool:
@@ -148,16 +167,30 @@ def _deleted(judged: Judged) -> Iterator[Violation]:
             yield Violation("deleted", f"{change.ref} is deleted by the {change.actor}, and the reference keeps it")
             return
     usual = {(change.ref, change.step) for change in _deletions_of_wanted(judged.reference, judged)}
+    times = _deleted_by_the_clock(judged.reference)
     for change in _deletions_of_wanted(judged.run, judged):
         is_usual = (change.ref, change.step) in usual or change.ref in judged.due
-        if not is_usual and not _is_bare(change, judged):
+        is_due = change.at + SOON >= times.get(change.ref, math.inf)  # of a run that takes longer
+        if not is_usual and not is_due and not _is_bare(change, judged):
             yield Violation("deleted", f"{change.ref} is deleted by the operator although it is as it should be")
             return
 
 
+def _deleted_by_the_clock(run: ScenarioRun) -> dict[ObjectRef, float]:
+    """Return the times at which the operator deletes objects with no change by the user shortly before."""
+    times: dict[ObjectRef, float] = {}
+    changed_at = 0.0
+    for change in run.changes:
+        if change.actor == "user":
+            changed_at = change.at
+        elif change.actor == "operator" and change.kind == "DELETED" and change.at > changed_at + SOON:
+            times.setdefault(change.ref, change.at)
+    return times
+
+
 def _is_bare(change: ObjectChange, judged: Judged) -> bool:
     """Return whether an object that an old state led to delete has nothing to lose, and comes back."""
-    content = _content(change.old or {}).keys() - {"apiVersion", "kind", "immutable"}
+    content = content_of(change.old or {}).keys() - {"apiVersion", "kind", "immutable"}
     is_back = bool(judged.run.states) and change.ref in judged.run.states[-1]
     return judged.is_blind and not content and is_back
 
@@ -196,7 +229,7 @@ def _wanted(state: ClusterState, ref: ObjectRef, judged: Judged) -> Object:
     if not isinstance(normal, dict):  # masked as a whole
         return {}
     metadata = normal["metadata"]
-    return {**_content(normal), **{name: metadata.get(name) for name in ("labels", "annotations", "ownerReferences")}}
+    return {**content_of(normal), **{name: metadata.get(name) for name in ("labels", "annotations", "ownerReferences")}}
 
 
 def _too_many(judged: Judged) -> Iterator[Violation]:
@@ -361,8 +394,8 @@ def _unreached(owner: Object, objects: Mapping[ObjectRef, Object], reached: Clus
             actual = objects.get(ref)
             if actual is None:
                 return f"{ref} exists"
-            if _content(actual) != _content(expected):
-                path = next(differences(_content(expected), _content(actual)))[0]
+            if content_of(actual) != content_of(expected):
+                path = next(differences(content_of(expected), content_of(actual)))[0]
                 return f"{ref} has its {'.'.join(path)}"
     for ref, extra in objects.items():
         if uid in owner_uids(extra) and ref not in reached and not is_deleting(extra):
@@ -372,10 +405,6 @@ def _unreached(owner: Object, objects: Mapping[ObjectRef, Object], reached: Clus
 
 def _generation(state: ClusterState, uid: str) -> Any:
     return next((obj["metadata"].get("generation") for obj in state.values() if obj["metadata"]["uid"] == uid), None)
-
-
-def _content(obj: Object) -> Object:
-    return {key: value for key, value in obj.items() if key not in ("metadata", "status")}
 
 
 def _invariants(judged: Judged) -> Iterator[Violation]:

@@ -84,6 +84,11 @@ def is_deleting(obj: Object) -> bool:
     return "deletionTimestamp" in obj["metadata"]
 
 
+def content_of(obj: Object) -> Object:
+    """Return an object without its metadata and status."""
+    return {key: value for key, value in obj.items() if key not in ("metadata", "status")}
+
+
 def _owner_of(obj: Object) -> str:
     owners = obj["metadata"].get("ownerReferences") or ()
     owner = next((each for each in owners if each.get("controller")), owners[0] if owners else None)

@@ -7,6 +7,7 @@ cluster, and the first state again after the change is undone. What a resource's
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from clientgo.perturb.compare import normalized
@@ -116,13 +117,14 @@ class _Change:
     @cached_property
     def forth(self) -> ScenarioStep:
         """Step of the change."""
-        return set_spec(self.target.user_object.content, self.alternative.spec, f"change {self.alternative.text}")
+        content = self.target.user_object.content
+        return set_spec(content, content["spec"], self.alternative.spec, f"change {self.alternative.text}")
 
     @cached_property
     def back(self) -> ScenarioStep:
         """Step that undoes it."""
         content = self.target.user_object.content
-        return set_spec(content, content["spec"], "change it back")
+        return set_spec(content, self.alternative.spec, content["spec"], "change it back")
 
     @cached_property
     def _kept(self) -> KeptRevisions:
@@ -134,8 +136,8 @@ class _Change:
 
     def _changed_further(self) -> ScenarioRun:
         content = self.target.user_object.content
-        specs = further_specs(content["spec"], self.alternative.spec)
-        further = (set_spec(content, spec, "change it further") for spec in specs)
+        specs = [content["spec"], *further_specs(content["spec"], self.alternative.spec)]
+        further = (set_spec(content, *pair, "change it further") for pair in pairwise(specs))
         return self._changed(self.forth, self.back, *further)
 
     def created(self, *more: ScenarioStep) -> ScenarioRun | None:

@@ -139,7 +139,7 @@ def _resumed(
     if schema is None or not isinstance(content.get("spec"), dict):
         return
     for alternative in firsts(alternatives(schema, content["spec"], {}))[:_MEANWHILE]:
-        meanwhile = set_spec(content, alternative.spec, f"change {alternative.text}")
+        meanwhile = set_spec(content, content["spec"], alternative.spec, f"change {alternative.text}")
         usual = rehearsal.playing([*rehearsal.steps, meanwhile])
         back = merge(content, _undone(content, change), "change it back")
         resumed = rehearsal.playing([*rehearsal.steps, mark, meanwhile, back])
@@ -158,11 +158,9 @@ def _undone(content: Object, change: MetadataChange) -> Object:
 
 
 def _watched(run: ScenarioRun) -> Iterator[UserObject]:
-    """Yield the objects that exist at the end, which the operator reads, and whose metadata are as created."""
+    """Yield the objects that exist at the end, and which the operator reads."""
     for user_object in user_objects(run).values():
-        before, after = (user_object.creation.new or {}).get("metadata", {}), user_object.content["metadata"]
-        is_same = all((before.get(name) or {}) == (after.get(name) or {}) for name in ("labels", "annotations"))
-        if user_object.ref.resource in run.read and is_same:
+        if user_object.ref.resource in run.read:
             yield user_object
 
 
@@ -229,8 +227,8 @@ def judge_refused(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     """
     target, alternative = find(_refusable(rehearsal.reference), arguments)
     prefix, content = rehearsal.steps[: target.step + 1], target.user_object.content
-    forth = set_spec(content, alternative.spec, f"change {alternative.text}")
-    back = set_spec(content, content["spec"], "change it back")
+    forth = set_spec(content, content["spec"], alternative.spec, f"change {alternative.text}")
+    back = set_spec(content, alternative.spec, content["spec"], "change it back")
     run = rehearsal.run([*prefix, forth, back])
     if ended_early(run) or run.bugs or not (writes := refused(run, len(prefix))):
         return not_applicable(run, "the server refuses nothing that the operator writes")

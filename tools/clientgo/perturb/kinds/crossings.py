@@ -29,7 +29,8 @@ def judge_crossing(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     """
     *change, fault, number = arguments
     target, alternative = find(after_creation(rehearsal.reference), tuple(change))
-    forth = set_spec(target.user_object.content, alternative.spec, f"change {alternative.text}")
+    content = target.user_object.content
+    forth = set_spec(content, content["spec"], alternative.spec, f"change {alternative.text}")
     steps = [*rehearsal.steps[: target.step + 1], forth]
     usual = rehearsal.remembered(":".join(change), lambda: rehearsal.run(steps))
     writes = [write.number for write in usual.writes if write.step == len(steps) - 1]

@@ -19,7 +19,7 @@ from clientgo.perturb.kinds.rehearsal import (
 from clientgo.perturb.kinds.remains import compare_outside
 from clientgo.perturb.kinds.userobjects import UserObject, custom_objects, edits, merge, user_objects
 from clientgo.perturb.record import ScenarioRun, Violation
-from clientgo.perturb.state import Object, ObjectRef, owner_uids
+from clientgo.perturb.state import Object, ObjectRef, content_of, owner_uids
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs
 from clientgo.perturb.values import other_text
 
@@ -205,9 +205,11 @@ def judge_foreign(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     owner = run.states[step][ObjectRef("configmaps", ref.namespace, _OTHER_OWNER)]["metadata"]["uid"]
     for change in run.changes:
         is_foreign = change.ref == ref and change.old is not None and owner in owner_uids(change.old)
-        is_changed = change.actor == "operator" and change.kind == "MODIFIED"
-        if is_foreign and is_changed and owner not in owner_uids(change.new or {}):
-            return run, [Violation("foreign", f"{ref} is taken over, which another controller owns")]
+        if is_foreign and change.actor == "operator" and change.kind == "MODIFIED":
+            owners = {*owner_uids(change.new or {})}
+            is_overwritten = len(owners) > 1 and content_of(change.old or {}) != content_of(change.new or {})
+            if owner not in owners or is_overwritten:
+                return run, [Violation("foreign", f"{ref} is taken over, which another controller owns")]
     return run, []
 
 
@@ -219,6 +221,5 @@ def _create_foreign(user: ScenarioUser, child: Object) -> None:
         "apiVersion": "v1", "kind": "ConfigMap", "name": _OTHER_OWNER, "uid": owner["metadata"]["uid"],
         "controller": True,
     }  # fmt: skip
-    fields = {name: value for name, value in child.items() if name not in ("metadata", "status")}
     named = identified(child)
-    user.create({**fields, **named, "metadata": {**named["metadata"], "ownerReferences": [reference]}})
+    user.create({**content_of(child), **named, "metadata": {**named["metadata"], "ownerReferences": [reference]}})

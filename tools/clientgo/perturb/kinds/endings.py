@@ -24,7 +24,7 @@ MAX_WRITES = 3
 def derive_endings(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
     """Yield the arguments of the plans: none, `down`, or a fault and the number of a write after the scenario's."""
     remaining = user_objects(run)
-    if not remaining or not any(custom_objects(run, remaining)):
+    if not _are_reconciled(run, remaining):
         return
     yield ()
     yield (DOWN,)
@@ -32,6 +32,11 @@ def derive_endings(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
         for number in range(1, MAX_WRITES + 1):
             for fault in _FAULTS:
                 yield fault, str(number)
+
+
+def _are_reconciled(run: ScenarioRun, objects: dict[ObjectRef, UserObject]) -> bool:
+    """Return whether there are custom resources among objects, or any of an operator of built-in kinds alone."""
+    return any(custom_objects(run, objects)) or (bool(objects) and not run.definitions)
 
 
 def judge_ending(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
@@ -170,7 +175,7 @@ def _added_outside(expected: Moment, actual: Moment, rehearsal: Rehearsal) -> li
 def derive_interruptions(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
     """Yield the arguments of the plans: the number of a write."""
     for write in run.writes:
-        if write.step >= 0 and any(custom_objects(run, user_objects(run, write.step))):
+        if write.step >= 0 and _are_reconciled(run, user_objects(run, write.step)):
             yield (str(write.number),)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from clientgo.perturb.differences import FieldPath, MaskedValue, StateDifference, time_of, value_at
 from clientgo.perturb.record import ScenarioRun
-from clientgo.perturb.state import ClusterState, ObjectRef
+from clientgo.perturb.state import ClusterState, Object, ObjectRef
 
 
 def is_order_of_service(
@@ -135,7 +135,9 @@ def _are_assigned(
     group: Sequence[StateDifference], run: ScenarioRun, reference: ScenarioRun, number: int, are_serial: bool
 ) -> bool:
     path = group[0].path
-    is_known = _are_exchanged(group) or all(_is_of_another(each, run, reference, number) for each in group)
+    is_known = _are_exchanged(group) or all(
+        _is_of_another(each, run, reference, number) or _was_in_use(each, run) for each in group
+    )
     return (are_serial or is_known) and all(_is_assigned_once(run, each.ref, path) for each in group)
 
 
@@ -157,6 +159,26 @@ def _is_of_another(each: StateDifference, run: ScenarioRun, reference: ScenarioR
     return any(value_at(change.new, path) == value for change in before) and all(
         value_at(other, path) != value for other in neighbours
     )
+
+
+def _was_in_use(each: StateDifference, run: ScenarioRun) -> bool:
+    """Return whether another object, or key of a map, had the expected value when the object got one that is free.
+
+    So it is while an operator has not seen that the other one is being deleted.
+    """
+    ref, path, expected, actual = each
+    objects: dict[ObjectRef, Object] = {}
+    if isinstance(expected, bool) or not re.search(r"\d", str(expected)):
+        return False
+    for change in run.changes:
+        change.apply(objects)
+        if change.ref == ref and value_at(change.new, path) == actual != value_at(change.old, path):
+            above = value_at(change.new, path[:-1])
+            values = [member for key, member in above.items() if key != path[-1]] if isinstance(above, dict) else []
+            alike = (obj for other, obj in objects.items() if other.resource == ref.resource and other != ref)
+            values += (value_at(obj, path) for obj in alike)
+            return expected in values and actual not in values
+    return False
 
 
 def _is_last_serial(

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from clientgo.meta.conditions import conditions_of
-from clientgo.perturb.compare import normalized
-from clientgo.perturb.differences import MaskedValue, state_differences, time_of
+from clientgo.perturb.compare import Masks, normalized
+from clientgo.perturb.differences import MaskedValue, StateDifference, state_differences, time_of
 from clientgo.perturb.kinds.faults import Down
 from clientgo.perturb.kinds.order import is_record
 from clientgo.perturb.kinds.refusals import READY, claims_ready
 from clientgo.perturb.kinds.rehearsal import Moment, Rehearsal, Verdict, ended_early, not_applicable
 from clientgo.perturb.kinds.remains import compare_outside
 from clientgo.perturb.record import ScenarioRun, Violation
-from clientgo.perturb.state import Object, ObjectChange, ObjectRef
+from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep
 from clientgo.perturb.world import Perturbation
 
@@ -46,14 +47,17 @@ def judge_restart(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
 
 
 def _chosen_anew(run: ScenarioRun, rehearsal: Rehearsal) -> Iterator[Violation]:
-    """Yield a random value, such as a password, that is another one after the last step; records may be."""
-    before, after = (normalized(state, rehearsal.masks) for state in run.states[-2:])
-    for each in state_differences(before, after, _is_chosen_anew, rehearsal.masks.paths()):
+    """Yield a random value, such as a password, that is another one after the last step."""
+    for each in islice(chosen_anew(run.states[-2], run.states[-1], rehearsal.masks), 1):
+        yield Violation("final-state", f"a restart at rest changes a random value: {each.ref} {'.'.join(each.path)}")
+
+
+def chosen_anew(before: ClusterState, after: ClusterState, masks: Masks) -> Iterator[StateDifference]:
+    """Yield the random values that are other ones in a later state of a run; records may be."""
+    states = normalized(before, masks), normalized(after, masks)
+    for each in state_differences(*states, _is_chosen_anew, masks.paths()):
         if each.path and not is_record(each.path):
-            yield Violation(
-                "final-state", f"a restart at rest changes a random value: {each.ref} {'.'.join(each.path)}"
-            )
-            return
+            yield each
 
 
 def _is_chosen_anew(before: Any, after: Any) -> bool:

@@ -137,9 +137,9 @@ def _create(ref: ObjectRef, content: Object) -> ScenarioStep:
     return ScenarioStep(f"create {ref}", lambda user: user.create(content))
 
 
-def set_spec(obj: Object, spec: Any, text: str) -> ScenarioStep:
-    """Return the step that replaces an object's spec."""
-    return ScenarioStep(text, lambda user: user.replace({**identified(obj), "spec": spec}))
+def set_spec(obj: Object, former: Object, spec: Object, text: str) -> ScenarioStep:
+    """Return the step that changes an object's spec; what the operator has set beside the former one stays."""
+    return merge(obj, {"spec": mergepatch.create(former, spec)}, text)
 
 
 def merge(obj: Object, patch: Object, text: str) -> ScenarioStep:
