@@ -32,7 +32,7 @@ from clientgo_apiserver.storage.keys import QUOTAS
 from clientgo_apiserver.storage.stored import Key, name_of
 from clientgo_apiserver.writes.patching import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 
-_METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}
+_METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
 _MAX_REVIEWS = 4096
 _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 _PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "apply": APPLY_PATCH}
@@ -116,7 +116,7 @@ class Internal:
 
     def delete_from(self, key: Key, namespace: str, name: str) -> None:
         """Delete an object as one of a collection: admission sees no name of the request."""
-        self._send("deletecollection", (key, namespace, name), {"propagationPolicy": "Background"})
+        self._send("delete", (key, namespace, name), {"propagationPolicy": "Background"}, collects=True)
 
     def put_status(self, key: Key, stored: Object, status: Object, annotations: Mapping[str, str]) -> None:
         """Store fields of the status of a built-in object, of which None removes one, and annotations.
@@ -190,17 +190,17 @@ class Internal:
         subresource: str = "",
         content_type: str = "application/json",
         derived: bool = False,
+        collects: bool = False,
     ) -> Object:
         _, namespace, name = target
         if self._reviews and (failure := self._review_of(verb, target, subresource, body)) is not None:
             raise failure
         resource = self._resource(*target)
-        deletes = _METHODS[verb] == "DELETE"
-        is_value = not deletes and subresource in ("", "status") and content_type != APPLY_PATCH
+        is_value = verb != "delete" and subresource in ("", "status") and content_type != APPLY_PATCH
         request = HTTPRequest(
             _METHODS[verb],
             self._path(resource, namespace, name, subresource),
-            Query() if deletes else self._query,
+            Query() if verb == "delete" else self._query,
             {"content-type": content_type},
             b"" if is_value else msgspec.json.encode(body),
             user=self._user,
@@ -208,6 +208,7 @@ class Internal:
             webhooks="never" if self.state.start_task is None else "later",
             value=body if is_value else None,
             derived=derived,
+            collects=collects,
         )
         route = RequestInfo(resource, namespace, name, subresource, verb)
         try:

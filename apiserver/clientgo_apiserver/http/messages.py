@@ -149,6 +149,7 @@ class HTTPRequest:
     webhooks: Literal["now", "later", "never"] = "now"  # whether their calls are awaited; see `Internal`
     value: Any = None  # the decoded body of an internal request, which has no other
     derived: bool = False  # the value is complete and valid, because it was made of a stored object
+    collects: bool = False  # the deletion is of one object of a collection, whose names a request does not have
     served: bool = False  # by an event loop, which must not wait for one request
     upgradable: bool = False  # to a WebSocket, which the connection then is
     source: str = ""  # address of the client

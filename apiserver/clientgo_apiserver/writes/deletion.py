@@ -200,7 +200,8 @@ def _is_current(state: State, resource: Resource, entry: Entry) -> bool:
 
 async def _admitted(state: State, write: Write, options: ParsedDeleteOptions, entry: Entry) -> _Deletion:
     """Return a deletion that admission allows, with everything that webhooks have to convert for it."""
-    resource, write = write.resource, replace(write, dry_run=options.dry_run)
+    resource, name = write.resource, "" if write.request.collects else write.name
+    write = replace(write, dry_run=options.dry_run, name=name)
     old = await from_storage(resource, entry.object)
     await admit_deletion(state, write, old)
     marked, stays = await _mark(state, resource, entry.object, options)
