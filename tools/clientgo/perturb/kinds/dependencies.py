@@ -1,7 +1,7 @@
 """Objects that a custom resource depends on, changed, deleted or late, and objects of others under a child's name."""
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from clientgo.perturb.differences import StateDifference, value_at
 from clientgo.perturb.kinds.derived import template_of
@@ -85,8 +85,31 @@ def _created_again(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
 
     delete = ScenarioStep(f"delete {user_object.ref}", lambda user: user.delete(content))
     create = ScenarioStep(f"create {user_object.ref} again", create_all)
+    nested = _created_in_namespaces_of_operator(rehearsal.reference)
     text = f"after {user_object.ref} is deleted and created again the state is not as before"
-    return _replayed([delete, create, *edits(rehearsal.reference)], rehearsal, text)
+    return _replayed([delete, create, *nested, *edits(rehearsal.reference)], rehearsal, text)
+
+
+def _created_in_namespaces_of_operator(run: ScenarioRun) -> Iterator[ScenarioStep]:
+    """Yield the steps that create what the user has in a namespace of the operator, if it went with that.
+
+    In the order of the scenario, in which an object leads to the namespace of the following ones.
+    """
+    contents: dict[str, dict[ObjectRef, Object]] = {}
+    for each in user_objects(run).values():
+        contents.setdefault(each.ref.namespace, {})[each.ref] = each.content
+    for ref, kind, actor in ((each.ref, each.kind, each.actor) for each in run.changes):
+        if ref.resource == "namespaces" and (kind, actor) == ("ADDED", "operator") and ref.name in contents:
+            yield _create_missing(ref, contents.pop(ref.name))
+
+
+def _create_missing(namespace: ObjectRef, objects: Mapping[ObjectRef, Object]) -> ScenarioStep:
+    def act(user: ScenarioUser) -> None:
+        for ref, content in objects.items():
+            if namespace in user.state and ref not in user.state:
+                user.create(content)
+
+    return ScenarioStep(f"create what was in {namespace} again", act)
 
 
 def _replayed(
