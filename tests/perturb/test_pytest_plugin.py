@@ -32,7 +32,9 @@ def test_each_plan_is_a_test(project: pytest.Pytester) -> None:
     project.makepyfile(TEST)
     result = project.runpytest_subprocess("-q", "-p", "no:cacheprovider", "-k", "(crash or reference) and not crossed")
     result.assert_outcomes(passed=12, failed=4, deselected=result.parseoutcomes()["deselected"])
-    result.stdout.fnmatch_lines(["*crash-*: the operator crashes *", "*final-state (the state after each step equals the reference's)"])
+    result.stdout.fnmatch_lines(
+        ["*crash-*: the operator crashes *", "*final-state (the state after each step equals the reference's)"]
+    )
     result.stdout.fnmatch_lines(["*Repeat it: pytest '*TestBroken::test_status_first[[]crash-before:2[]]'*"])
 
 

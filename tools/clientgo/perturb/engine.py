@@ -104,8 +104,7 @@ class Engine:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        created = [kind for step in scenario.steps for kind in step.kinds]
-        self._crds = definitions_of(scenario.setup, scenario.crds, created)
+        self._crds = definitions_of(scenario.setup, scenario.crds, scenario.steps)
         self.masks = self._masks()
         self._keys = metadata_keys(scenario.setup)
         self._reference: ScenarioRun | None = None
@@ -123,6 +122,8 @@ class Engine:
             self._reference = run = self.run()
             if not run.writes and self.scenario.outside is None:
                 run.not_applicable = _NO_WRITES
+                if run.errors and not run.failure:
+                    run.failure = f"the operator writes nothing, and logs an error: {run.errors[0]}"
             if not run.noise and not run.failure:
                 self._learn(run)
         return self._reference
@@ -285,7 +286,7 @@ class Engine:
         else:
             is_usable = not (run.noise or run.exit or run.failure or variant or world.perturbation.slowness)
             self._waiting.give_back(world, self.masks, is_usable=is_usable)
-        run.bugs = world.program.log.bugs
+        run.bugs, run.errors = world.program.log.bugs, world.program.log.errors
 
     def _start(self, program: PerturbedProgram, variant: int) -> InMemoryServer:
         time = world_time(program, variant)

@@ -57,10 +57,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             f"but has {', '.join(arguments)}"
         )
     function = getattr(metafunc.cls(), metafunc.function.__name__) if metafunc.cls is not None else metafunc.function
-    engine = Engine(_scenario(function))
+    scenario = _scenario(function)
     limit = MAX_PER_KIND if metafunc.config.getoption("--perturb") == "all" else SMOKE_LIMIT
-    metafunc.config.stash.setdefault(_ENGINES, {})[metafunc.definition.nodeid] = engine
     try:
+        engine = Engine(scenario)
+        metafunc.config.stash.setdefault(_ENGINES, {})[metafunc.definition.nodeid] = engine
         plans: list[str | Exception] = [str(plan) for plan in engine.plans(limit=limit)]
     except Exception as error:  # noqa: BLE001  # the fixture raises it: the other tests of the file are collected
         plans = [error]

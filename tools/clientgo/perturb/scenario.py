@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from clientgo.codegen.crd.manifest import definitions_of as definitions_of_classes
+from clientgo.codegen.crd.manifest import open_definition
 from clientgo.codegen.inputs.apitypes import check_class
 from clientgo.codegen.problems import Problems
 from clientgo.errors import ConfigError
 from clientgo.manager import Options, Reconciler
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.manifests import name_of, read_crds
+from clientgo.meta.scheme import ApiType, api_of
 from clientgo.perturb.compare import OUTSIDE
 from clientgo.perturb.oracles import ORACLES
 from clientgo.perturb.programs.inprocess import Operators
@@ -88,21 +90,52 @@ class Scenario:
 
 
 def definitions_of(
-    setup: object, definitions: Sequence[Path | str | Object | type], created: Iterable[type[Any]] = ()
+    setup: object, definitions: Sequence[Path | str | Object | type], steps: Iterable[ScenarioStep] = ()
 ) -> list[Object]:
     """Return the definitions that are given as files, folders, dicts or classes, and those of other kinds.
 
-    These are the kinds of a reconciler, and of the objects that the steps create.
+    These are the kinds of a reconciler, and of the objects in the steps. The version that is in use is stored, because
+    no webhook is called that converts it to another one.
 
     Raises:
-        ConfigError: a file cannot be read, or a class cannot be described.
+        ConfigError: a file cannot be read, a class cannot be described, or several versions are in use.
     """
     documents = [obj for obj in definitions if isinstance(obj, dict)]
     documents += read_crds([Path(path) for path in definitions if isinstance(path, str | Path)])
+    classes = [cls for cls in definitions if isinstance(cls, type)]
+    documents += [open_definition([api]) for api in map(_checked_api, classes) if api is not None]
     names = {name_of(document) for document in documents}
-    custom = (kind for kind in (*_kinds_of(setup), *created) if not is_built_in(kind))
-    classes = [*(cls for cls in definitions if isinstance(cls, type)), *custom]
-    return documents + [crd for crd in _derived(classes) if name_of(crd) not in names]
+    declared = (*_kinds_of(setup), *(kind for step in steps for kind in step.kinds))
+    classes += (kind for kind in declared if not is_built_in(kind))
+    documents += [crd for crd in _derived(classes) if name_of(crd) not in names]
+    in_use = dict.fromkeys(pair for step in steps for pair in step.versions)
+    in_use |= dict.fromkeys((api.api_version, api.kind) for api in map(api_of, declared))
+    return [_with_version_in_use(document, in_use) for document in documents]
+
+
+def _checked_api(cls: type[Any]) -> ApiType | None:
+    """Return the kind of a class that has no schema; None for others."""
+    try:
+        api = api_of(cls)
+    except TypeError as error:
+        raise ConfigError(f"invalid class in crds: {error}") from error
+    return None if is_dataclass(cls) or is_built_in(cls) else api
+
+
+def _with_version_in_use(definition: Object, in_use: Iterable[tuple[str, str]]) -> Object:
+    spec = definition["spec"]
+    versions = [each["name"] for each in spec["versions"]]
+    used = [version for version in versions if (f"{spec['group']}/{version}", spec["names"]["kind"]) in in_use]
+    if len(used) > 1 and (spec.get("conversion") or {}).get("strategy") == "Webhook":
+        raise ConfigError(
+            f"scenario and operator use {' and '.join(used)} of {name_of(definition)}, and perturbation calls no "
+            "conversion webhook: use one version"
+        )
+    if len(used) != 1:
+        return definition
+    fields = {name: value for name, value in spec.items() if name != "conversion"}
+    stored = [{**each, "storage": each["name"] == used[0]} for each in spec["versions"]]
+    return {**definition, "spec": {**fields, "versions": stored}}
 
 
 def _kinds_of(setup: object) -> Iterable[type[Any]]:

@@ -127,11 +127,15 @@ class ScenarioUser:
 
 @dataclass(frozen=True)
 class ScenarioStep:
-    """One action of the user, with a name for people; `kinds` are the classes of the objects that it creates."""
+    """One action of the user, with a name for people.
+
+    `kinds` are the classes of its objects, and `versions` the apiVersion and kind of each.
+    """
 
     name: str
     act: Callable[[ScenarioUser], object] = field(repr=False)
     kinds: tuple[type, ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
 
 
 def create(*objects: object) -> ScenarioStep:
@@ -195,7 +199,9 @@ def _each(verb: str, objects: tuple[object, ...], act: Callable[[ScenarioUser, o
             act(user, obj)
 
     kinds = tuple(type(obj) for obj in objects if not isinstance(obj, Mapping))
-    return ScenarioStep(f"{verb} {', '.join(map(_title, objects))}", run, kinds)
+    documents = (as_dict(obj) for obj in objects)
+    versions = tuple((str(each.get("apiVersion", "")), str(each.get("kind", ""))) for each in documents)
+    return ScenarioStep(f"{verb} {', '.join(map(_title, objects))}", run, kinds, versions)
 
 
 def _title(obj: object) -> str:
