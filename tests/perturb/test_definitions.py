@@ -75,9 +75,7 @@ def test_object_that_the_operator_cannot_read_is_no_scenario_without_writes() ->
     wrong = {**to_dict(NEWER), "spec": {"boards": "many"}}
     [result] = perturb(Topics, [create(wrong)], crds=[open_definition([api_of(Shelf)])])
     assert not result.passed
-    assert (
-        "the operator writes nothing, and logs an error: Shelf default/a  object skipped: it cannot" in result.verdict
-    )
+    assert "the operator writes nothing, and logs an error: Shelf default/a  object skipped" in result.verdict
     assert "boards" in result.verdict
 
 

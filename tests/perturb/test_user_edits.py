@@ -144,6 +144,29 @@ class Tenants(Reconciler[Site], finalizer="bench.example.com/tenant", name="tena
             self.client.delete(namespace, missing_ok=True)
 
 
+class Marks(Reconciler[Site], name="marks"):
+    """Marks the site's namespace as long as that is active."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        builder.watches(Namespace, lambda _: [object_name(each) for each in self.client.list(Site)])
+
+    def reconcile(self, site: Site) -> None:
+        namespace = self.client.find(Namespace, ObjectName("", site.metadata.namespace))
+        if namespace is not None and namespace.metadata.labels.get("active") == "yes":
+            labels = {**namespace.metadata.labels, "seen": "yes"}
+            self.client.patch_to(namespace, replace(namespace, metadata=replace(namespace.metadata, labels=labels)))
+
+
+def test_label_that_the_server_restores_shows_nothing() -> None:
+    team = replace(TEAM, metadata=replace(TEAM.metadata, labels={"active": "yes"}))
+    deactivated = change(team, {"metadata": {"labels": {"active": None}}})
+    steps = [create(team), create(SITE), deactivated, change(team, {"metadata": {"labels": {"active": "yes"}}})]
+    results = perturb(Marks, steps, only=["metadata"])
+    restored = [each for each in results if "kubernetes.io/metadata.name#" in str(each.plan)]
+    assert [each.run.not_applicable for each in restored] == ["the change has no effect"] * 2
+    assert any("labels.active" in str(each.plan) and each.is_applicable for each in results)
+
+
 def test_objects_in_namespaces_of_the_operator_that_go_with_a_namespace_are_created_again() -> None:
     sub, leaf = ObjectMeta(name="sub", namespace="team"), ObjectMeta(name="leaf", namespace="sub")
     inside = replace(SHARED, metadata=ObjectMeta(name="shared", namespace="leaf"))
