@@ -175,3 +175,12 @@ def test_objects_in_namespaces_of_the_operator_that_go_with_a_namespace_are_crea
     results.check()
     before, after = (result.run.states[-1] for result in results)
     assert set(before) == set(after), "the plan is not applicable"
+
+
+def test_namespace_is_late_with_what_is_in_it() -> None:
+    inside = replace(SHARED, metadata=ObjectMeta(name="inside", namespace="late"))
+    late = Namespace(metadata=ObjectMeta(name="late"))
+    steps = [create(TEAM), create(late, inside), create(SITE), change(inside, {"data": {"mine": "2"}}), change(SITE, {})]
+    plan = "dependency:namespaces:late:late"
+    [result] = perturb(Marks, steps, plans=[plan])
+    assert result.verdict == f"{plan}: ok"

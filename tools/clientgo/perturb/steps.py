@@ -66,13 +66,15 @@ class ScenarioUser:
         return self._create(document)
 
     def _create(self, document: Object) -> Object:
+        namespace = self._late.pop(ObjectRef("namespaces", "", document["metadata"].get("namespace") or ""), None)
+        if namespace is not None:
+            self._create(namespace)
         return self._world.request("POST", f"{self._url(document, named=False)}{_STRICT}", document)
 
     def create_late(self) -> None:
         """Create the objects that steps were to create, and that are created later."""
         while self._late:
-            document = self._late.pop(min(self._late))
-            self._create(document)
+            self._create(self._late.pop(next(iter(self._late))))
 
     def change(self, obj: object, patch: Mapping[str, Any], *, subresource: str = "") -> Object:
         """Apply a JSON merge patch to an object, or to a subresource such as `status`."""

@@ -70,17 +70,22 @@ def judge_dependency(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdic
 def _created_late(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
     late = ScenarioStep(f"create {user_object.ref} late", ScenarioUser.create_late)
     text = f"with {user_object.ref} created late the state is not as in the scenario"
-    return _replayed([late], rehearsal, text, UserInputs(late=frozenset((user_object.ref,))))
+    inside = (each.ref for each in _inside(user_object, rehearsal))
+    return _replayed([late], rehearsal, text, UserInputs(late=frozenset((user_object.ref, *inside))))
+
+
+def _inside(user_object: UserObject, rehearsal: Rehearsal) -> list[UserObject]:
+    """Return what the user has created in a namespace; nothing for other objects."""
+    name = user_object.ref.name if user_object.ref.resource == "namespaces" else None
+    return [each for each in user_objects(rehearsal.reference).values() if each.ref.namespace == name]
 
 
 def _created_again(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
     content = user_object.content
-    # What is in a namespace goes with it.
-    inside = user_object.ref.name if user_object.ref.resource == "namespaces" else None
-    objects = [each.content for each in user_objects(rehearsal.reference).values() if each.ref.namespace == inside]
+    inside = [each.content for each in _inside(user_object, rehearsal)]  # goes with its namespace
 
     def create_all(user: ScenarioUser) -> None:
-        for each in (content, *objects):
+        for each in (content, *inside):
             user.create(each)
 
     delete = ScenarioStep(f"delete {user_object.ref}", lambda user: user.delete(content))
