@@ -180,7 +180,13 @@ def test_objects_in_namespaces_of_the_operator_that_go_with_a_namespace_are_crea
 def test_namespace_is_late_with_what_is_in_it() -> None:
     inside = replace(SHARED, metadata=ObjectMeta(name="inside", namespace="late"))
     late = Namespace(metadata=ObjectMeta(name="late"))
-    steps = [create(TEAM), create(late, inside), create(SITE), change(inside, {"data": {"mine": "2"}}), change(SITE, {})]
+    steps = [
+        create(TEAM),
+        create(late, inside),
+        create(SITE),
+        change(inside, {"data": {"mine": "2"}}),
+        change(SITE, {}),
+    ]
     plan = "dependency:namespaces:late:late"
     [result] = perturb(Marks, steps, plans=[plan])
     assert result.verdict == f"{plan}: ok"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.internal.collector import without_collection
+from clientgo.perturb.admission import Admission
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.kinds.confirmation import Confirmation
 from clientgo.perturb.kinds.faults import AtEach
@@ -302,6 +303,8 @@ class Engine:
         self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep], inputs: UserInputs, awaited: Awaited
     ) -> None:
         user, perturbation = ScenarioUser(world, inputs), world.perturbation
+        if self.scenario.webhooks is not None:
+            world.admission = Admission(world.server, self.scenario.webhooks)
         if not world.operators:
             world.start()
             world.drive()

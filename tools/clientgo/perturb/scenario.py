@@ -14,6 +14,7 @@ from clientgo.manager import Options, Reconciler
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.manifests import name_of, read_crds
 from clientgo.meta.scheme import ApiType, api_of
+from clientgo.perturb.admission import Register
 from clientgo.perturb.compare import OUTSIDE
 from clientgo.perturb.oracles import ORACLES
 from clientgo.perturb.programs.inprocess import Operators
@@ -50,8 +51,9 @@ class Scenario:
     fields, and `any_order` those whose values are assigned in the order of service (see `Masks`). `allow` names how
     many objects of a resource may exist at a time or stay behind, `lasting` resources whose objects stay on purpose,
     such as `namespaces`. `off` switches oracles off, each with a reason. `examples` are further values of fields of
-    custom resources, by path as in `spec.size`. The operator is quiet once it has not written for `settle` seconds of
-    its clock.
+    custom resources, by path as in `spec.size`. `webhooks` registers the validating webhooks that the user's writes
+    pass, as `register` in the webhooks/server.py of scaffolded projects does. The operator is quiet once it has not
+    written for `settle` seconds of its clock.
     """
 
     setup: Operators | OperatorCommand
@@ -68,6 +70,7 @@ class Scenario:
     examples: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     lasting: Sequence[str] = ()
     any_order: Sequence[str] = ()
+    webhooks: Register | None = None
     options: Options = field(default_factory=lambda: Options(name="perturbed"))
 
     def __post_init__(self) -> None:
