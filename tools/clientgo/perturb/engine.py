@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.internal.collector import without_collection
-from clientgo.perturb.admission import Admission
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.kinds.confirmation import Confirmation
 from clientgo.perturb.kinds.faults import AtEach
@@ -18,6 +17,7 @@ from clientgo.perturb.kinds.outside import learn_outside
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal, not_applicable
 from clientgo.perturb.oracles import Judged, judge
 from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, VARIATIONS, Plan, derive, perturbation_of
+from clientgo.perturb.programs.admission import Admission
 from clientgo.perturb.programs.cluster import check_resources, cluster_at_start, world_time
 from clientgo.perturb.programs.inprocess import OperatorProgram, PerturbedProgram
 from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand

@@ -1,6 +1,6 @@
 """Scenario: an operator, the steps of its user, and what is expected; and its CustomResourceDefinitions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,9 +14,9 @@ from clientgo.manager import Options, Reconciler
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.manifests import name_of, read_crds
 from clientgo.meta.scheme import ApiType, api_of
-from clientgo.perturb.admission import Register
 from clientgo.perturb.compare import OUTSIDE
 from clientgo.perturb.oracles import ORACLES
+from clientgo.perturb.programs.admission import Register
 from clientgo.perturb.programs.inprocess import Operators
 from clientgo.perturb.programs.processes import OperatorCommand
 from clientgo.perturb.state import ClusterState, Object
@@ -125,7 +125,7 @@ def _checked_api(cls: type[Any]) -> ApiType | None:
     return None if is_dataclass(cls) or is_built_in(cls) else api
 
 
-def _with_version_in_use(definition: Object, in_use: Iterable[tuple[str, str]]) -> Object:
+def _with_version_in_use(definition: Object, in_use: Container[tuple[str, str]]) -> Object:
     spec = definition["spec"]
     versions = [each["name"] for each in spec["versions"]]
     used = [version for version in versions if (f"{spec['group']}/{version}", spec["names"]["kind"]) in in_use]

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from clientgo.perturb.admission import Admission
 from clientgo.perturb.elections import Elections, only_renew
+from clientgo.perturb.programs.admission import Admission
 from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.cluster import request, world_time
 from clientgo.perturb.programs.gate import (
