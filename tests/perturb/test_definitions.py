@@ -107,6 +107,12 @@ def test_class_without_a_schema_is_served_with_any_content() -> None:
     ]
 
 
+def test_file_has_precedence_over_a_class_without_a_schema() -> None:
+    [crd] = definitions_of(None, [Reply])
+    limited = {**crd, "spec": {**crd["spec"], "scope": "Cluster"}}
+    assert definitions_of(None, [Reply, limited]) == [limited]
+
+
 def test_class_that_is_no_kind_is_rejected() -> None:
     with pytest.raises(ConfigError, match="int is not an API kind"):
         perturb(Correct, [create(greeting())], crds=[int])

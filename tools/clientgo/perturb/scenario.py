@@ -106,11 +106,11 @@ def definitions_of(
     documents = [obj for obj in definitions if isinstance(obj, dict)]
     documents += read_crds([Path(path) for path in definitions if isinstance(path, str | Path)])
     classes = [cls for cls in definitions if isinstance(cls, type)]
-    documents += [open_definition([api]) for api in map(_checked_api, classes) if api is not None]
-    names = {name_of(document) for document in documents}
+    without_schema = [open_definition([api]) for api in map(_checked_api, classes) if api is not None]
     declared = (*_kinds_of(setup), *(kind for step in steps for kind in step.kinds))
     classes += (kind for kind in declared if not is_built_in(kind))
-    documents += [crd for crd in _derived(classes) if name_of(crd) not in names]
+    by_name = {name_of(crd): crd for crd in (*without_schema, *_derived(classes))}
+    documents += [crd for name, crd in by_name.items() if name not in set(map(name_of, documents))]
     in_use = dict.fromkeys(pair for step in steps for pair in step.versions)
     in_use |= dict.fromkeys((api.api_version, api.kind) for api in map(api_of, declared))
     return [_with_version_in_use(document, in_use) for document in documents]
