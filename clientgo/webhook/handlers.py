@@ -6,9 +6,9 @@ the only interface that the server knows.
 
 import traceback
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -111,15 +111,29 @@ def defaulting(kind: type[T], defaulter: Defaulter[T]) -> AdmissionHandler:
     return with_rejections(handle)
 
 
-def validating(kind: type[T], validator: Validator[T]) -> AdmissionHandler:
+def validating(kind: type[T], validator: Validator[T]) -> "ValidatingHandler[T]":
     """Return the handler of a validating webhook.
 
     Raises:
         TypeError: it lacks a method.
     """
     _check_methods(validator, "validate_create", "validate_update", "validate_delete")
+    return ValidatingHandler(kind, validator)
 
-    def handle(request: AdmissionRequest) -> AdmissionResponse:
+
+@dataclass(frozen=True, slots=True)
+class ValidatingHandler(Generic[T]):
+    """Handler of a validating webhook, and the kind of its objects."""
+
+    kind: type[T]
+    validator: Validator[T]
+
+    def __call__(self, request: AdmissionRequest) -> AdmissionResponse:
+        """Return the decision on a request."""
+        return with_rejections(self._validated)(request)
+
+    def _validated(self, request: AdmissionRequest) -> AdmissionResponse:
+        kind, validator = self.kind, self.validator
         match request.operation:
             case "CREATE":
                 warnings = finished(validator.validate_create(request.decode(kind), request))
@@ -132,8 +146,6 @@ def validating(kind: type[T], validator: Validator[T]) -> AdmissionHandler:
             case other:
                 raise BadReview(f"unknown operation {other!r}: expected CREATE, UPDATE, DELETE or CONNECT")
         return allowed().with_warnings(*_as_tuple(warnings or ()))
-
-    return with_rejections(handle)
 
 
 def _check_methods(webhook: object, *names: str) -> None:

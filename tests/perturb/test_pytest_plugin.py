@@ -38,6 +38,39 @@ def test_each_plan_is_a_test(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*Repeat it: pytest '*TestBroken::test_status_first[[]crash-before:2[]]'*"])
 
 
+@pytest.mark.parametrize("processes", [[], ["-n", "2"]], ids=["one process", "xdist"])
+def test_run_ends_with_the_causes_of_each_test(project: pytest.Pytester, processes: list[str]) -> None:
+    again = "    def test_again(self, perturb):\n        perturb(StatusFirst, steps=[create(greeting())])\n"
+    project.makepyfile(test_sites=TEST + again)
+    result = project.runpytest_subprocess("-q", "-k", "crash and not crossed", *processes)
+    summary = ["*= causes of failed perturbations =*"]
+    for name in ("test_status_first", "test_again"):
+        summary += [
+            f"test_sites.py::TestBroken::{name}",
+            "Cause 1: 4 plans",
+            "  each-crash: the operator crashes after each first write of a kind to an object",
+            "  final-state: after step 1 (create greeting a) the state differs: - configmaps default/a is missing",
+            f"  Repeat it: pytest 'test_sites.py::TestBroken::{name}[[]each-crash[]]'",
+            "  Also: crash-after:1, crash-before:2, crash-stored:1",
+        ]
+    result.stdout.fnmatch_lines(summary)
+    result.stdout.no_fnmatch_line("*Cause 2*")
+
+
+def test_timeline_is_that_of_the_first_plan_of_a_cause(project: pytest.Pytester) -> None:
+    project.makepyfile(TEST)
+    result = project.runpytest_subprocess("-q", "-k", "TestBroken and crash and not crossed")
+    assert sum("Timeline:" in line for line in result.outlines) == 1
+    result.stdout.fnmatch_lines(["  Cause and timeline: see crash-*"])
+
+
+def test_scenario_without_writes_is_named_at_the_end(project: pytest.Pytester) -> None:
+    idle = "class Idle(Correct, name='idle'):\n    def reconcile(self, greeting): pass\n"
+    project.makepyfile(f"{TEST}\n{idle}\ndef test_idle(perturb):\n    perturb(Idle, [create(greeting())])\n")
+    result = project.runpytest_subprocess("-q", "-k", "test_idle")
+    result.stdout.fnmatch_lines(["*::test_idle shows nothing: the operator writes nothing in this scenario, *"])
+
+
 def test_all_plans_run_on_demand(project: pytest.Pytester) -> None:
     project.makepyfile(TEST)
     some, every = (project.runpytest_subprocess("-q", "--collect-only", *more) for more in ([], ["--perturb=all"]))

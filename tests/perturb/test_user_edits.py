@@ -121,3 +121,72 @@ def test_user_s_status_of_a_child_is_repeated_where_its_namespace_is_created_aga
     succeeded = change(Job(metadata=CHILD.metadata), {"status": {"active": 1}}, subresource="status")
     steps = [create(TEAM), create(SITE), succeeded]
     perturb(Runs, steps, plans=["reference", "dependency:namespaces:team:deleted"]).check()
+
+
+class Tenants(Reconciler[Site], finalizer="bench.example.com/tenant", name="tenants"):
+    """Keeps a namespace with the site's name; a site may be in the namespace of another one."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        builder.watches(Namespace, lambda namespace: self.sites(namespace.metadata))
+
+    def sites(self, meta: ObjectMeta) -> list[ObjectName]:
+        return [ObjectName(parent, meta.name) for key, parent in meta.labels.items() if key == "parent"]
+
+    def reconcile(self, site: Site) -> None:
+        name = ObjectName("", site.metadata.name)
+        if self.client.find(Namespace, name) is None and self.client.still_exists(site):
+            meta = ObjectMeta(name=name.name, labels={"parent": site.metadata.namespace})
+            self.client.create(Namespace(metadata=meta))
+
+    def finalize(self, site: Site) -> None:
+        namespace = self.client.api_reader.find(Namespace, ObjectName("", site.metadata.name))
+        if namespace is not None and namespace.metadata.labels.get("parent") == site.metadata.namespace:
+            self.client.delete(namespace, missing_ok=True)
+
+
+class Marks(Reconciler[Site], name="marks"):
+    """Marks the site's namespace as long as that is active."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        builder.watches(Namespace, lambda _: [object_name(each) for each in self.client.list(Site)])
+
+    def reconcile(self, site: Site) -> None:
+        namespace = self.client.find(Namespace, ObjectName("", site.metadata.namespace))
+        if namespace is not None and namespace.metadata.labels.get("active") == "yes":
+            labels = {**namespace.metadata.labels, "seen": "yes"}
+            self.client.patch_to(namespace, replace(namespace, metadata=replace(namespace.metadata, labels=labels)))
+
+
+def test_label_that_the_server_restores_shows_nothing() -> None:
+    team = replace(TEAM, metadata=replace(TEAM.metadata, labels={"active": "yes"}))
+    deactivated = change(team, {"metadata": {"labels": {"active": None}}})
+    steps = [create(team), create(SITE), deactivated, change(team, {"metadata": {"labels": {"active": "yes"}}})]
+    results = perturb(Marks, steps, only=["metadata"])
+    restored = [each for each in results if "kubernetes.io/metadata.name#" in str(each.plan)]
+    assert [each.run.not_applicable for each in restored] == ["the change has no effect"] * 2
+    assert any("labels.active" in str(each.plan) and each.is_applicable for each in results)
+
+
+def test_objects_in_namespaces_of_the_operator_that_go_with_a_namespace_are_created_again() -> None:
+    sub, leaf = ObjectMeta(name="sub", namespace="team"), ObjectMeta(name="leaf", namespace="sub")
+    inside = replace(SHARED, metadata=ObjectMeta(name="shared", namespace="leaf"))
+    steps = [create(TEAM), *(create(replace(SITE, metadata=each)) for each in (sub, leaf)), create(inside)]
+    results = perturb(Tenants, steps, plans=["reference", "dependency:namespaces:team:deleted"])
+    results.check()
+    before, after = (result.run.states[-1] for result in results)
+    assert set(before) == set(after), "the plan is not applicable"
+
+
+def test_namespace_is_late_with_what_is_in_it() -> None:
+    inside = replace(SHARED, metadata=ObjectMeta(name="inside", namespace="late"))
+    late = Namespace(metadata=ObjectMeta(name="late"))
+    steps = [
+        create(TEAM),
+        create(late, inside),
+        create(SITE),
+        change(inside, {"data": {"mine": "2"}}),
+        change(SITE, {}),
+    ]
+    plan = "dependency:namespaces:late:late"
+    [result] = perturb(Marks, steps, plans=[plan])
+    assert result.verdict == f"{plan}: ok"

@@ -17,6 +17,7 @@ from clientgo.perturb.kinds.outside import learn_outside
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal, not_applicable
 from clientgo.perturb.oracles import Judged, judge
 from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, VARIATIONS, Plan, derive, perturbation_of
+from clientgo.perturb.programs.admission import Admission
 from clientgo.perturb.programs.cluster import check_resources, cluster_at_start, world_time
 from clientgo.perturb.programs.inprocess import OperatorProgram, PerturbedProgram
 from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
@@ -104,8 +105,7 @@ class Engine:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        created = [kind for step in scenario.steps for kind in step.kinds]
-        self._crds = definitions_of(scenario.setup, scenario.crds, created)
+        self._crds = definitions_of(scenario.setup, scenario.crds, scenario.steps)
         self.masks = self._masks()
         self._keys = metadata_keys(scenario.setup)
         self._reference: ScenarioRun | None = None
@@ -123,6 +123,8 @@ class Engine:
             self._reference = run = self.run()
             if not run.writes and self.scenario.outside is None:
                 run.not_applicable = _NO_WRITES
+                if run.errors and not run.failure:
+                    run.failure = f"the operator writes nothing, and logs an error: {run.errors[0]}"
             if not run.noise and not run.failure:
                 self._learn(run)
         return self._reference
@@ -285,7 +287,7 @@ class Engine:
         else:
             is_usable = not (run.noise or run.exit or run.failure or variant or world.perturbation.slowness)
             self._waiting.give_back(world, self.masks, is_usable=is_usable)
-        run.bugs = world.program.log.bugs
+        run.bugs, run.errors = world.program.log.bugs, world.program.log.errors
 
     def _start(self, program: PerturbedProgram, variant: int) -> InMemoryServer:
         time = world_time(program, variant)
@@ -301,6 +303,8 @@ class Engine:
         self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep], inputs: UserInputs, awaited: Awaited
     ) -> None:
         user, perturbation = ScenarioUser(world, inputs), world.perturbation
+        if self.scenario.webhooks is not None:
+            world.admission = Admission(world.server, self.scenario.webhooks)
         if not world.operators:
             world.start()
             world.drive()

@@ -7,6 +7,8 @@
 
 The function is called when tests are collected, to learn the scenario; so the fixture must be its only argument. By
 default a few plans of each kind run, with `--perturb=all` all of them; plugins such as xdist distribute them.
+
+The first plan of a cause, in each process, fails with a timeline; at the end of the run all causes are listed.
 """
 
 import shlex
@@ -15,10 +17,11 @@ from typing import Any
 
 import pytest
 
-from clientgo.perturb.engine import Engine, PerturbResults
-from clientgo.perturb.plans import MAX_PER_KIND, Plan
+from clientgo.perturb.engine import Engine, PerturbResults, PlanResult
+from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, Plan
 from clientgo.perturb.programs.inprocess import Operators
-from clientgo.perturb.report import summary
+from clientgo.perturb.record import ScenarioRun, Violation
+from clientgo.perturb.report import brief, cause_of, counted, groups, summary
 from clientgo.perturb.running import SMOKE_LIMIT
 from clientgo.perturb.scenario import Scenario
 from clientgo.perturb.steps import ScenarioStep
@@ -26,6 +29,9 @@ from clientgo.perturb.steps import ScenarioStep
 FIXTURE = "perturb"
 
 _ENGINES = pytest.StashKey[dict[str, Engine]]()
+_CAUSES = pytest.StashKey[dict[tuple[str, ...], str]]()
+_OUTCOME = "perturbation"
+"""Property of the report of a test, which a process of xdist sends: what `_summarized` needs."""
 
 
 class _Captured(Exception):
@@ -57,10 +63,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             f"but has {', '.join(arguments)}"
         )
     function = getattr(metafunc.cls(), metafunc.function.__name__) if metafunc.cls is not None else metafunc.function
-    engine = Engine(_scenario(function))
+    scenario = _scenario(function)
     limit = MAX_PER_KIND if metafunc.config.getoption("--perturb") == "all" else SMOKE_LIMIT
-    metafunc.config.stash.setdefault(_ENGINES, {})[metafunc.definition.nodeid] = engine
     try:
+        engine = Engine(scenario)
+        metafunc.config.stash.setdefault(_ENGINES, {})[metafunc.definition.nodeid] = engine
         plans: list[str | Exception] = [str(plan) for plan in engine.plans(limit=limit)]
     except Exception as error:  # noqa: BLE001  # the fixture raises it: the other tests of the file are collected
         plans = [error]
@@ -77,16 +84,58 @@ def perturb_fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
     node, plan = request.node, Plan.parse(request.param)
     engine = request.config.stash[_ENGINES][node.nodeid.partition("[")[0]]
 
+    test = node.nodeid.partition("[")[0]
+    command = _command(request.config, test)
+
     def run(_: Operators | Scenario, __: Sequence[ScenarioStep] = (), **___: Any) -> None:
         result = engine.result(plan)
         if not result.passed:
+            first = result.findings[0]
+            node.user_properties.append((_OUTCOME, [str(plan), first.oracle, first.text, *first.details[:1]]))
+            causes = request.config.stash.setdefault(_CAUSES, {})
+            earlier = causes.setdefault((test, *cause_of(result)), str(plan))
+            if earlier != str(plan):
+                pytest.fail(
+                    "\n".join([*brief([result], command), f"  Cause and timeline: see {earlier}"]), pytrace=False
+                )
             results = PerturbResults(engine.scenario, (result,), engine.masks, result.seconds)
-            every = " --perturb=all" if request.config.getoption("--perturb") == "all" else ""
-            pytest.fail(summary(results, command=f"pytest {shlex.quote(node.nodeid)}{every}"), pytrace=False)
+            pytest.fail(summary(results, command=command), pytrace=False)
         if not result.is_applicable:
+            if plan == REFERENCE:
+                node.user_properties.append((_OUTCOME, [str(plan), "", result.run.not_applicable]))
             pytest.skip(f"{plan.kind} is not applicable: {result.run.not_applicable}")  # a line for each reason
 
     return run
+
+
+def _command(config: pytest.Config, test: str) -> str:
+    every = " --perturb=all" if config.getoption("--perturb") == "all" else ""
+    return f"pytest {shlex.quote(f'{test}[{{plan}}]')}{every}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the causes of failed plans for each test, and the scenarios that show nothing."""
+    reports = [report for name in ("failed", "skipped") for report in terminalreporter.stats.get(name, ())]
+    outcomes: dict[str, list[PlanResult]] = {}
+    idle: list[str] = []
+    for report in reports:
+        test = report.nodeid.partition("[")[0]
+        for plan, oracle, text, *details in (value for name, value in report.user_properties if name == _OUTCOME):
+            if oracle:
+                finding = Violation(oracle, text, tuple(details))
+                outcomes.setdefault(test, []).append(PlanResult(Plan.parse(plan), (finding,), ScenarioRun([])))
+            else:
+                idle.append(f"{test} shows nothing: {text}")
+    if outcomes or idle:
+        terminalreporter.section("causes of failed perturbations" if outcomes else "perturbations")
+    for test, results in outcomes.items():
+        terminalreporter.write_line(test)
+        for number, group in enumerate(groups(results), 1):
+            terminalreporter.write_line(f"Cause {number}: {counted(len(group))}")
+            for line in brief(group, _command(config, test)):
+                terminalreporter.write_line(line)
+    for line in idle:
+        terminalreporter.write_line(line)
 
 
 def _scenario(function: Callable[..., object]) -> Scenario:

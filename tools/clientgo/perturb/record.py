@@ -77,6 +77,7 @@ class ScenarioRun:
     noise: str = ""
     exit: str = ""
     bugs: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     definitions: list[Object] = field(default_factory=list)
     examples: Mapping[str, Sequence[Any]] = field(default_factory=dict)

@@ -36,14 +36,18 @@ def _mark(result: PlanResult) -> str:
     return "ok  " if result.passed else "FAIL"
 
 
+def cause_of(result: PlanResult) -> tuple[str, str]:
+    """Return what failed results of one cause have in common: the oracle, and the difference without its numbers."""
+    first = result.findings[0]
+    return first.oracle, re.sub("[0-9]+", "#", first.details[0] if first.details else first.text)
+
+
 def groups(results: Sequence[PlanResult]) -> list[list[PlanResult]]:
-    """Return the failed results in groups of one cause: the same oracle and difference, the shortest plan first."""
+    """Return the failed results in groups of one cause, the shortest plan first."""
     causes: dict[tuple[str, str], list[PlanResult]] = {}
     for result in results:
         if result.findings:
-            first = result.findings[0]
-            line = first.details[0] if first.details else first.text
-            causes.setdefault((first.oracle, re.sub("[0-9]+", "#", line)), []).append(result)
+            causes.setdefault(cause_of(result), []).append(result)
     return sorted(
         (sorted(group, key=lambda r: (len(str(r.plan)), str(r.plan))) for group in causes.values()),
         key=len,
@@ -110,11 +114,20 @@ def _cause(results: PerturbResults, group: list[PlanResult], command: str, *, ti
         lines += [f"      {line}" for line in finding.details]
     if timelines:
         lines += ["  Timeline:", *(f"    {line}" for line in timeline(shortest.run, results.scenario))]
-    lines.append(f"  Repeat it: {repeat(results, shortest, command)}")
-    if group[1:]:
-        further = [str(result.plan) for result in group[1:]]
-        lines.append(f"  Also: {', '.join(further[:8])}{f' and {len(further) - 8} more' if len(further) > 8 else ''}")
-    return lines
+    return [*lines, f"  Repeat it: {repeat(results, shortest, command)}", *_also(group)]
+
+
+def _also(group: list[PlanResult]) -> list[str]:
+    further = [str(result.plan) for result in group[1:]]
+    more = f" and {len(further) - 8} more" if len(further) > 8 else ""
+    return [f"  Also: {', '.join(further[:8])}{more}"] if further else []
+
+
+def brief(group: list[PlanResult], command: str) -> list[str]:
+    """Return one cause without details: the shortest plan, its first finding, and how to repeat it by `command`."""
+    shortest = group[0]
+    heading, finding = f"  {shortest.plan}: {explanation(shortest)}", f"  {shortest.findings[0]}"
+    return [heading, finding, f"  Repeat it: {command.replace('{plan}', str(shortest.plan))}", *_also(group)]
 
 
 def explanation(result: PlanResult) -> str:

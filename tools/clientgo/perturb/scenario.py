@@ -1,19 +1,22 @@
 """Scenario: an operator, the steps of its user, and what is expected; and its CustomResourceDefinitions."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from clientgo.codegen.crd.manifest import definitions_of as definitions_of_classes
+from clientgo.codegen.crd.manifest import open_definition
 from clientgo.codegen.inputs.apitypes import check_class
 from clientgo.codegen.problems import Problems
 from clientgo.errors import ConfigError
 from clientgo.manager import Options, Reconciler
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.manifests import name_of, read_crds
+from clientgo.meta.scheme import ApiType, api_of
 from clientgo.perturb.compare import OUTSIDE
 from clientgo.perturb.oracles import ORACLES
+from clientgo.perturb.programs.admission import Register
 from clientgo.perturb.programs.inprocess import Operators
 from clientgo.perturb.programs.processes import OperatorCommand
 from clientgo.perturb.state import ClusterState, Object
@@ -48,8 +51,9 @@ class Scenario:
     fields, and `any_order` those whose values are assigned in the order of service (see `Masks`). `allow` names how
     many objects of a resource may exist at a time or stay behind, `lasting` resources whose objects stay on purpose,
     such as `namespaces`. `off` switches oracles off, each with a reason. `examples` are further values of fields of
-    custom resources, by path as in `spec.size`. The operator is quiet once it has not written for `settle` seconds of
-    its clock.
+    custom resources, by path as in `spec.size`. `webhooks` registers the validating webhooks that the user's writes
+    pass, as `register` in the webhooks/server.py of scaffolded projects does. The operator is quiet once it has not
+    written for `settle` seconds of its clock.
     """
 
     setup: Operators | OperatorCommand
@@ -66,6 +70,7 @@ class Scenario:
     examples: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     lasting: Sequence[str] = ()
     any_order: Sequence[str] = ()
+    webhooks: Register | None = None
     options: Options = field(default_factory=lambda: Options(name="perturbed"))
 
     def __post_init__(self) -> None:
@@ -88,21 +93,52 @@ class Scenario:
 
 
 def definitions_of(
-    setup: object, definitions: Sequence[Path | str | Object | type], created: Iterable[type[Any]] = ()
+    setup: object, definitions: Sequence[Path | str | Object | type], steps: Iterable[ScenarioStep] = ()
 ) -> list[Object]:
     """Return the definitions that are given as files, folders, dicts or classes, and those of other kinds.
 
-    These are the kinds of a reconciler, and of the objects that the steps create.
+    These are the kinds of a reconciler, and of the objects in the steps. The version that is in use is stored, because
+    no webhook is called that converts it to another one.
 
     Raises:
-        ConfigError: a file cannot be read, or a class cannot be described.
+        ConfigError: a file cannot be read, a class cannot be described, or several versions are in use.
     """
     documents = [obj for obj in definitions if isinstance(obj, dict)]
     documents += read_crds([Path(path) for path in definitions if isinstance(path, str | Path)])
-    names = {name_of(document) for document in documents}
-    custom = (kind for kind in (*_kinds_of(setup), *created) if not is_built_in(kind))
-    classes = [*(cls for cls in definitions if isinstance(cls, type)), *custom]
-    return documents + [crd for crd in _derived(classes) if name_of(crd) not in names]
+    classes = [cls for cls in definitions if isinstance(cls, type)]
+    without_schema = [open_definition([api]) for api in map(_checked_api, classes) if api is not None]
+    declared = (*_kinds_of(setup), *(kind for step in steps for kind in step.kinds))
+    classes += (kind for kind in declared if not is_built_in(kind))
+    by_name = {name_of(crd): crd for crd in (*without_schema, *_derived(classes))}
+    documents += [crd for name, crd in by_name.items() if name not in set(map(name_of, documents))]
+    in_use = dict.fromkeys(pair for step in steps for pair in step.versions)
+    in_use |= dict.fromkeys((api.api_version, api.kind) for api in map(api_of, declared))
+    return [_with_version_in_use(document, in_use) for document in documents]
+
+
+def _checked_api(cls: type[Any]) -> ApiType | None:
+    """Return the kind of a class that has no schema; None for others."""
+    try:
+        api = api_of(cls)
+    except TypeError as error:
+        raise ConfigError(f"invalid class in crds: {error}") from error
+    return None if is_dataclass(cls) or is_built_in(cls) else api
+
+
+def _with_version_in_use(definition: Object, in_use: Container[tuple[str, str]]) -> Object:
+    spec = definition["spec"]
+    versions = [each["name"] for each in spec["versions"]]
+    used = [version for version in versions if (f"{spec['group']}/{version}", spec["names"]["kind"]) in in_use]
+    if len(used) > 1 and (spec.get("conversion") or {}).get("strategy") == "Webhook":
+        raise ConfigError(
+            f"scenario and operator use {' and '.join(used)} of {name_of(definition)}, and perturbation calls no "
+            "conversion webhook: use one version"
+        )
+    if len(used) != 1:
+        return definition
+    fields = {name: value for name, value in spec.items() if name != "conversion"}
+    stored = [{**each, "storage": each["name"] == used[0]} for each in spec["versions"]]
+    return {**definition, "spec": {**fields, "versions": stored}}
 
 
 def _kinds_of(setup: object) -> Iterable[type[Any]]:

@@ -66,13 +66,15 @@ class ScenarioUser:
         return self._create(document)
 
     def _create(self, document: Object) -> Object:
+        namespace = self._late.pop(ObjectRef("namespaces", "", document["metadata"].get("namespace") or ""), None)
+        if namespace is not None:
+            self._create(namespace)
         return self._world.request("POST", f"{self._url(document, named=False)}{_STRICT}", document)
 
     def create_late(self) -> None:
         """Create the objects that steps were to create, and that are created later."""
         while self._late:
-            document = self._late.pop(min(self._late))
-            self._create(document)
+            self._create(self._late.pop(next(iter(self._late))))
 
     def change(self, obj: object, patch: Mapping[str, Any], *, subresource: str = "") -> Object:
         """Apply a JSON merge patch to an object, or to a subresource such as `status`."""
@@ -127,11 +129,15 @@ class ScenarioUser:
 
 @dataclass(frozen=True)
 class ScenarioStep:
-    """One action of the user, with a name for people; `kinds` are the classes of the objects that it creates."""
+    """One action of the user, with a name for people.
+
+    `kinds` are the classes of its objects, and `versions` the apiVersion and kind of each.
+    """
 
     name: str
     act: Callable[[ScenarioUser], object] = field(repr=False)
     kinds: tuple[type, ...] = ()
+    versions: tuple[tuple[str, str], ...] = ()
 
 
 def create(*objects: object) -> ScenarioStep:
@@ -195,7 +201,9 @@ def _each(verb: str, objects: tuple[object, ...], act: Callable[[ScenarioUser, o
             act(user, obj)
 
     kinds = tuple(type(obj) for obj in objects if not isinstance(obj, Mapping))
-    return ScenarioStep(f"{verb} {', '.join(map(_title, objects))}", run, kinds)
+    documents = (as_dict(obj) for obj in objects)
+    versions = tuple((str(each.get("apiVersion", "")), str(each.get("kind", ""))) for each in documents)
+    return ScenarioStep(f"{verb} {', '.join(map(_title, objects))}", run, kinds, versions)
 
 
 def _title(obj: object) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from clientgo.perturb.elections import Elections, only_renew
+from clientgo.perturb.programs.admission import Admission
 from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.programs.cluster import request, world_time
 from clientgo.perturb.programs.gate import (
@@ -145,6 +146,8 @@ class World:
         self._step_writes, self._sees_old = 0, False
         self.base = ClusterState({})
         """State in which the steps begin: that after the operator's start."""
+        self.admission: Admission | None = None
+        """Webhooks that the user's requests pass."""
         self.operators: list[RunningOperator] = []
         """Replicas of the operator that run; the last one has the lead."""
         self.server.subscribe(self._changed)
@@ -160,6 +163,8 @@ class World:
 
     def request(self, method: str, target: str, body: Any = None, content_type: str = "application/json") -> Object:
         """Send a request of the user, and return the response; AssertionError if it is an error."""
+        if self.admission is not None:
+            self.admission.check(method, target, body, content_type)
         actor, self._actor, self._deletes_many = self._actor, "user", False
         try:
             return request(self.server, method, target, body, content_type)

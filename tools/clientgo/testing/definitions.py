@@ -1,14 +1,13 @@
 """CustomResourceDefinitions of the kinds that a fake serves: those of their classes, or ones that accept everything."""
 
-from collections.abc import Sequence
 from dataclasses import is_dataclass
 from functools import lru_cache
 from typing import Any
 
-from clientgo.codegen.crd.manifest import definitions_of, subresources_of
+from clientgo.codegen.crd.manifest import definitions_of, open_definition
 from clientgo.codegen.problems import Problems
 from clientgo.meta.classes.check import faults
-from clientgo.meta.scheme import ApiType, api_of
+from clientgo.meta.scheme import api_of
 
 Object = dict[str, Any]
 
@@ -33,24 +32,3 @@ def definition_of(classes: tuple[type[Any], ...]) -> Object:
 def _is_described(cls: type[Any]) -> bool:
     api = api_of(cls)
     return is_dataclass(cls) and api.crd and not api.partial and next(faults(cls), None) is None
-
-
-def open_definition(apis: Sequence[ApiType]) -> Object:
-    """Return a definition that accepts everything."""
-    first = apis[0]
-    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    versions = [
-        {
-            "name": api.version,
-            "served": True,
-            "storage": api is first,
-            "schema": {"openAPIV3Schema": anything},
-            "subresources": subresources_of(api),
-        }
-        for api in apis
-    ]
-    names = {"kind": first.kind, "plural": first.plural, "singular": first.singular}
-    return {
-        "metadata": {"name": f"{first.plural}.{first.group}"},
-        "spec": {"group": first.group, "names": names, "scope": first.scope, "versions": versions},
-    }

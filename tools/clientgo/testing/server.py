@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from clientgo.clock import Clock
+from clientgo.codegen.crd.manifest import open_definition
 from clientgo.errors import ApiError, MethodNotAllowed
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.codec import ObjectList, encode_value, to_dict
@@ -20,7 +21,7 @@ from clientgo.meta.scheme import ApiType, Scheme, api_of, plural_of
 from clientgo.rest.headers import default_user_agent
 from clientgo.rest.request import RawEvent, Request, target_of
 from clientgo.rest.transport import HTTPReply
-from clientgo.testing.definitions import definition_of, open_definition
+from clientgo.testing.definitions import definition_of
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.inmemory import InMemoryServer, ServedReply
 

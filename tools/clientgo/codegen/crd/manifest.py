@@ -4,7 +4,7 @@ A column `Age` is appended to custom columns, because these replace kubectl's de
 `.metadata.creationTimestamp` to place it elsewhere.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -53,6 +53,29 @@ def definitions_of(classes: Iterable[type[Any]], problems: Problems) -> list[dic
     kinds = with_storage(map(own_kind, classes))
     files = crds(kinds, SchemaMaker(problems), problems)
     return [documents[0] for documents, _ in files.values()]
+
+
+def open_definition(apis: Sequence[ApiType]) -> dict[str, Any]:
+    """Return the definition of a kind by its versions that accepts everything; the first version is stored."""
+    first = apis[0]
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    versions = [
+        {
+            "name": api.version,
+            "served": True,
+            "storage": api is first,
+            "schema": {"openAPIV3Schema": anything},
+            "subresources": subresources_of(api),
+        }
+        for api in apis
+    ]
+    names = {"kind": first.kind, "plural": first.plural, "singular": first.singular}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{first.plural}.{first.group}"},
+        "spec": {"group": first.group, "names": names, "scope": first.scope, "versions": versions},
+    }
 
 
 def whole_schema(maker: SchemaMaker, cls: type[Any]) -> Schema:

@@ -89,6 +89,8 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     run = rehearsal.run([*rehearsal.steps, step])
     if ended_early(run) or run.bugs or refused(run, len(run.states) - 1):
         return not_applicable(run, "the operator does not understand the value")
+    if (ref, "user", len(rehearsal.steps)) not in {(each.ref, each.actor, each.step) for each in run.changes}:
+        return not_applicable(run, "the change has no effect")  # such as one that the server undoes at once
 
     has_changes = _has_metadata_changes(rehearsal.reference, user_object)
     if has_changes and is_timed(rehearsal.reference):

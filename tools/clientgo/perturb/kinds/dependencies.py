@@ -1,7 +1,7 @@
 """Objects that a custom resource depends on, changed, deleted or late, and objects of others under a child's name."""
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from clientgo.perturb.differences import StateDifference, value_at
 from clientgo.perturb.kinds.derived import template_of
@@ -70,23 +70,51 @@ def judge_dependency(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdic
 def _created_late(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
     late = ScenarioStep(f"create {user_object.ref} late", ScenarioUser.create_late)
     text = f"with {user_object.ref} created late the state is not as in the scenario"
-    return _replayed([late], rehearsal, text, UserInputs(late=frozenset((user_object.ref,))))
+    inside = (each.ref for each in _inside(user_object, rehearsal))
+    return _replayed([late], rehearsal, text, UserInputs(late=frozenset((user_object.ref, *inside))))
+
+
+def _inside(user_object: UserObject, rehearsal: Rehearsal) -> list[UserObject]:
+    """Return what the user has created in a namespace; nothing for other objects."""
+    name = user_object.ref.name if user_object.ref.resource == "namespaces" else None
+    return [each for each in user_objects(rehearsal.reference).values() if each.ref.namespace == name]
 
 
 def _created_again(user_object: UserObject, rehearsal: Rehearsal) -> Verdict:
     content = user_object.content
-    # What is in a namespace goes with it.
-    inside = user_object.ref.name if user_object.ref.resource == "namespaces" else None
-    objects = [each.content for each in user_objects(rehearsal.reference).values() if each.ref.namespace == inside]
+    inside = [each.content for each in _inside(user_object, rehearsal)]  # goes with its namespace
 
     def create_all(user: ScenarioUser) -> None:
-        for each in (content, *objects):
+        for each in (content, *inside):
             user.create(each)
 
     delete = ScenarioStep(f"delete {user_object.ref}", lambda user: user.delete(content))
     create = ScenarioStep(f"create {user_object.ref} again", create_all)
+    nested = _created_in_namespaces_of_operator(rehearsal.reference)
     text = f"after {user_object.ref} is deleted and created again the state is not as before"
-    return _replayed([delete, create, *edits(rehearsal.reference)], rehearsal, text)
+    return _replayed([delete, create, *nested, *edits(rehearsal.reference)], rehearsal, text)
+
+
+def _created_in_namespaces_of_operator(run: ScenarioRun) -> Iterator[ScenarioStep]:
+    """Yield the steps that create what the user has in a namespace of the operator, if it went with that.
+
+    In the order of the scenario, in which an object leads to the namespace of the following ones.
+    """
+    contents: dict[str, dict[ObjectRef, Object]] = {}
+    for each in user_objects(run).values():
+        contents.setdefault(each.ref.namespace, {})[each.ref] = each.content
+    for ref, kind, actor in ((each.ref, each.kind, each.actor) for each in run.changes):
+        if ref.resource == "namespaces" and (kind, actor) == ("ADDED", "operator") and ref.name in contents:
+            yield _create_missing(ref, contents.pop(ref.name))
+
+
+def _create_missing(namespace: ObjectRef, objects: Mapping[ObjectRef, Object]) -> ScenarioStep:
+    def act(user: ScenarioUser) -> None:
+        for ref, content in objects.items():
+            if namespace in user.state and ref not in user.state:
+                user.create(content)
+
+    return ScenarioStep(f"create what was in {namespace} again", act)
 
 
 def _replayed(

@@ -32,6 +32,8 @@ class BugLog(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
         self.bugs: list[str] = []
+        self.errors: list[str] = []
+        """All errors, with or without a bug."""
         self.muted = False  # while an operator that has crashed ends
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -40,6 +42,7 @@ class BugLog(logging.Handler):
         if self.muted or _is_by_crash(error):
             return
         text = record.getMessage()
+        self.errors.append(text)
         if error is not None or "bug" in text.lower():
             self.bugs.append(f"{text}: {type(error).__name__}: {error}" if error is not None else text)
 
