@@ -28,7 +28,7 @@ from clientgo.perturb.kinds.order import counts_attempts, is_count, is_logged, i
 from clientgo.perturb.kinds.outside import outside_differences
 from clientgo.perturb.kinds.refusals import claims_ready, is_reported
 from clientgo.perturb.kinds.rehearsal import Moment, without_history
-from clientgo.perturb.kinds.rest import chosen_anew
+from clientgo.perturb.kinds.rest import changing, chosen_anew
 from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import (
     ALL_OWNERS,
@@ -120,7 +120,7 @@ def _differing(judged: Judged) -> Iterator[Violation]:
 
 def _chosen_once(judged: Judged) -> Iterator[Violation]:
     """Yield a random value that is another one after a step, and that objects keep in the reference."""
-    usual = {each[:2] for pair in pairwise(judged.reference.states) for each in chosen_anew(*pair, judged.masks)}
+    usual = changing(judged.reference.states, judged.masks)
     for number, (before, after) in enumerate(pairwise(judged.run.states), 2):
         for ref, path, *_ in chosen_anew(before, after, judged.masks):
             is_same = ref in before and ref in after and before[ref]["metadata"]["uid"] == after[ref]["metadata"]["uid"]

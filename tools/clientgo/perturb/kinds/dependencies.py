@@ -145,13 +145,24 @@ def _is_another(rehearsal: Rehearsal, difference: StateDifference) -> bool:
 
 
 def _comes_by_the_clock(run: ScenarioRun, difference: StateDifference) -> bool:
-    """Return whether the operator has written a value while only time passed: a later object has not lived so long."""
-    ref, path = template_of(difference.ref, difference.path)
+    """Return whether a value changed while only time passed: a later object has not lived so long.
+
+    What the server changed, such as the pods of a workload, followed from what the operator wrote.
+    """
+    fields = (difference[:2], template_of(*difference[:2]))
     by_user = {change.step for change in run.changes if change.actor == "user"}
-    changes = (
-        each for each in run.changes if each.ref == ref and each.actor == "operator" and each.step not in by_user
+    return any(
+        _is_named(each.ref, ref) and value_at(each.new, path) != value_at(each.old, path)
+        for each in run.changes
+        if each.step not in by_user
+        for ref, path in fields
     )
-    return any(value_at(each.new, path) != value_at(each.old, path) for each in changes)
+
+
+def _is_named(ref: ObjectRef, template: ObjectRef) -> bool:
+    """Return whether an object has this name, or this generated name, which is shown as `web-*1`."""
+    prefix, is_generated, _ = template.name.partition("*")
+    return ref[:2] == template[:2] and (ref.name.startswith(prefix) if is_generated else ref.name == template.name)
 
 
 def _changed(user_object: UserObject, key: str, rehearsal: Rehearsal) -> Verdict:

@@ -1,8 +1,8 @@
 """Plans at rest: a restart changes nothing then, and pods may take a while until the operator is at rest."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 from clientgo.meta.conditions import conditions_of
@@ -42,13 +42,17 @@ def judge_restart(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     again = rehearsal.repeated(partial(play, restarts=False), play)
     text = f"after a restart at rest after step {number} the state differs"
     moments = Moment(expected, -1), Moment(run, -1)
-    violations = [*rehearsal.compare("final-state", text, *moments, again, counts=True), *_chosen_anew(run, rehearsal)]
-    return run, [*violations, *compare_outside(text, *moments, again, rehearsal)]
+    differing = rehearsal.compare("final-state", text, *moments, again, counts=True)
+    anew = _chosen_anew(run, expected, rehearsal)
+    return run, [*differing, *anew, *compare_outside(text, *moments, again, rehearsal)]
 
 
-def _chosen_anew(run: ScenarioRun, rehearsal: Rehearsal) -> Iterator[Violation]:
-    """Yield a random value, such as a password, that is another one after the last step."""
-    for each in islice(chosen_anew(run.states[-2], run.states[-1], rehearsal.masks), 1):
+def _chosen_anew(run: ScenarioRun, expected: ScenarioRun, rehearsal: Rehearsal) -> Iterator[Violation]:
+    """Yield a random value, such as a password, that is another one after the last step, and by the restart."""
+    masks = rehearsal.masks
+    usual = changing(rehearsal.reference.states, masks) | changing(expected.states, masks)
+    anew = (each for each in chosen_anew(run.states[-2], run.states[-1], masks) if each[:2] not in usual)
+    for each in islice(anew, 1):
         yield Violation("final-state", f"a restart at rest changes a random value: {each.ref} {'.'.join(each.path)}")
 
 
@@ -58,6 +62,11 @@ def chosen_anew(before: ClusterState, after: ClusterState, masks: Masks) -> Iter
     for each in state_differences(*states, _is_chosen_anew, masks.paths()):
         if each.path and not is_record(each.path):
             yield each
+
+
+def changing(states: Iterable[ClusterState], masks: Masks) -> set[tuple[ObjectRef, tuple[str, ...]]]:
+    """Return the fields of a run whose random values change from step to step, such as those that follow the clock."""
+    return {(each.ref, each.path) for pair in pairwise(states) for each in chosen_anew(*pair, masks)}
 
 
 def _is_chosen_anew(before: Any, after: Any) -> bool:
