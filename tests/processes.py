@@ -129,3 +129,12 @@ class Child:
                 ended = "\nState:\tZ" in (folder / "status").read_text(encoding="utf-8")
                 if not ended and os.getsid(int(folder.name)) == self.pid:
                     yield int(folder.name)
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process exists, and has not ended."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):  # the latter if it ends while the file is read
+        return False
+    return state != "Z"

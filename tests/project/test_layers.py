@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clientgo.testing.eventually import TIME_FACTOR, eventually
-from tests.processes import Child
+from tests.processes import Child, is_running
 
 pytest_plugins = ["pytester"]
 
@@ -155,8 +155,7 @@ def test_process_in_a_group_of_its_own_is_killed_with_its_parent(tmp_path: Path)
     script = "print('started', subprocess.Popen(['sleep', '600'], process_group=0).pid, flush=True); signal.pause()"
     with Child([sys.executable, "-c", f"import signal, subprocess; {script}"], tmp_path / "output") as parent:
         pid = int(parent.wait_for("started").split()[1])
-    state = Path(f"/proc/{pid}/stat")
-    eventually(lambda: not state.exists() or state.read_text().split()[2] == "Z")
+    eventually(lambda: not is_running(pid))
 
 
 @pytest.mark.e2e

@@ -24,6 +24,7 @@ from clientgo.stop.stopping import StopEvent, scope_of
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, reply, timed_out
+from tests.processes import is_running
 from tests.rest.loopback import CLOSE, chunked, http, loopback
 
 HOST = Config("http://api")
@@ -150,7 +151,7 @@ def test_stop_ends_a_hanging_credential_plugin_and_its_children(tmp_path: Path, 
     waiting.start(report_start, name="waiting")
     error = outcome_of(lambda: connect().do(LIST), stop, started)
     assert (str(error), error.stopping) == ("stopping: request not sent", True)
-    eventually(lambda: not _is_running(int(pid.read_text())))
+    eventually(lambda: not is_running(int(pid.read_text())))
 
 
 @pytest.mark.e2e
@@ -164,17 +165,9 @@ def test_plugin_that_its_request_has_left_ends_with_the_program_or_the_client(tm
     with pytest.raises(ConnectionFailed, match="not fetched in time"):
         client.do(msgspec.structs.replace(LIST, timeout=0.1))
     eventually(pid.exists)
-    assert _is_running(int(pid.read_text()))
+    assert is_running(int(pid.read_text()))
     {"stop": stop.set, "close": client.close}[ends_by]()
-    eventually(lambda: not _is_running(int(pid.read_text())))
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
+    eventually(lambda: not is_running(int(pid.read_text())))
 
 
 @pytest.mark.integration
