@@ -1,4 +1,4 @@
-"""Operators that act at times of the day: what follows from the clock is no effect of a plan."""
+"""Operators that act at times of the day: what follows from the clock is not blamed."""
 
 from datetime import timedelta
 

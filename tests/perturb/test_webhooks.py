@@ -34,12 +34,12 @@ class Labels(Reconciler[Greeting], owns=[ConfigMap], name="labels"):
 
 
 class GreetingValidator:
-    """Denies a text that is no label."""
+    """Denies a text that is not a label."""
 
     def validate_create(self, obj: Greeting, request: AdmissionRequest, /) -> Warnings:
         assert request.name == obj.metadata.name
         if not re.fullmatch("[a-z]{1,60}", obj.spec.text):
-            raise Denied(f"{obj.spec.text!r} is no label")
+            raise Denied(f"{obj.spec.text!r} is not a label")
         return None
 
     def validate_update(self, old: Greeting, new: Greeting, request: AdmissionRequest, /) -> Warnings:
@@ -85,7 +85,7 @@ def test_values_that_a_validator_denies_are_not_applicable() -> None:
     results = perturb(Labels, STEPS, only=kinds, webhooks=register)
     results.check()
     denials = [result.run.not_applicable for result in results if not result.is_applicable]
-    text = "403 the validating webhook of Greeting denied the request: 'Not valid!' is no label"
+    text = "403 the validating webhook of Greeting denied the request: 'Not valid!' is not a label"
     assert any(each.endswith(text) for each in denials), denials
     assert len(denials) < len(results) - 1
 

@@ -43,16 +43,16 @@ def judge_restart(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     text = f"after a restart at rest after step {number} the state differs"
     moments = Moment(expected, -1), Moment(run, -1)
     differing = rehearsal.compare("final-state", text, *moments, again, counts=True)
-    anew = _chosen_anew(run, expected, rehearsal)
-    return run, [*differing, *anew, *compare_outside(text, *moments, again, rehearsal)]
+    replaced = _chosen_anew(run, expected, rehearsal)
+    return run, [*differing, *replaced, *compare_outside(text, *moments, again, rehearsal)]
 
 
 def _chosen_anew(run: ScenarioRun, expected: ScenarioRun, rehearsal: Rehearsal) -> Iterator[Violation]:
     """Yield a random value, such as a password, that is another one after the last step, and by the restart."""
     masks = rehearsal.masks
     usual = changing(rehearsal.reference.states, masks) | changing(expected.states, masks)
-    anew = (each for each in chosen_anew(run.states[-2], run.states[-1], masks) if each[:2] not in usual)
-    for each in islice(anew, 1):
+    replaced = (each for each in chosen_anew(run.states[-2], run.states[-1], masks) if each[:2] not in usual)
+    for each in islice(replaced, 1):
         yield Violation("final-state", f"a restart at rest changes a random value: {each.ref} {'.'.join(each.path)}")
 
 
