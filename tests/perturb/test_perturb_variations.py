@@ -270,7 +270,7 @@ def test_children_of_two_owners_may_exist_at_a_time() -> None:
 
 
 class AddsOwner(Reconciler[Greeting], owns=[ConfigMap], name="addsowner"):
-    """Writes its text into the ConfigMap of its name, whoever owns that, and adds itself as an owner."""
+    """Writes its text into the ConfigMap of its name, also that of another owner, and adds itself to the owners."""
 
     def reconcile(self, greeting: Greeting) -> None:
         def filled(config: ConfigMap) -> ConfigMap:

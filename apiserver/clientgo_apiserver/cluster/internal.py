@@ -41,8 +41,9 @@ _PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "apply": APPLY_PATCH}
 class InReview(ApiFailure):
     """A write is with admission webhooks: it is tried again later, as if the server had failed."""
 
-    def __init__(self) -> None:
+    def __init__(self, task: object = None) -> None:
         super().__init__(503, "", "admission webhooks are called")
+        self.task = task  # event loops refer to their tasks only weakly
 
 
 class Internal:
@@ -216,8 +217,8 @@ class Internal:
         except CalledLater:
             assert self.state.start_task is not None, "without a loop they are never called"
             key = _review_key(verb, target, subresource, body)
-            self._reviews[key] = InReview()
-            self.state.start_task(self._reviewed(key, replace(request, webhooks="now"), route))
+            task = self.state.start_task(self._reviewed(key, replace(request, webhooks="now"), route))
+            self._reviews[key] = InReview(task)
             raise InReview from None
 
     def _review_of(self, *write: Any) -> ApiFailure | None:
