@@ -64,6 +64,17 @@ def test_timeline_is_that_of_the_first_plan_of_a_cause(project: pytest.Pytester)
     result.stdout.fnmatch_lines(["  Cause and timeline: see crash-*"])
 
 
+@pytest.mark.parametrize("processes", [[], ["-n", "2"]], ids=["one process", "xdist"])
+def test_failure_has_one_line_in_the_short_summary_of_ci(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, processes: list[str]
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    project.makepyfile(test_sites=TEST)
+    result = project.runpytest_subprocess("-q", "-k", "TestBroken and crash-before:2", *processes)
+    result.stdout.re_match_lines_random([r"FAILED test_sites.py::.* - Failed: crash-before:2: the operator crashes .*"])
+    assert sum("Timeline:" in line for line in result.outlines) == 1
+
+
 def test_scenario_without_writes_is_named_at_the_end(project: pytest.Pytester) -> None:
     idle = "class Idle(Correct, name='idle'):\n    def reconcile(self, greeting): pass\n"
     project.makepyfile(f"{TEST}\n{idle}\ndef test_idle(perturb):\n    perturb(Idle, [create(greeting())])\n")

@@ -12,7 +12,7 @@ The first plan of a cause, in each process, fails with a timeline; at the end of
 """
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import pytest
@@ -111,6 +111,16 @@ def perturb_fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
 def _command(config: pytest.Config, test: str) -> str:
     every = " --perturb=all" if config.getoption("--perturb") == "all" else ""
     return f"pytest {shlex.quote(f'{test}[{{plan}}]')}{every}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Name a failed plan in one line of pytest's short summary, which has the whole text where CI is set."""
+    report = yield
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None and any(name == _OUTCOME for name, _ in report.user_properties):
+        crash.message = " ".join(crash.message.partition("\n")[0].split())
+    return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
