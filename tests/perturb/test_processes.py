@@ -145,8 +145,17 @@ def test_command_that_cannot_start_is_reported() -> None:
         ("steps: []\nstep: 1", "unknown field 'step'"),
         ("steps: [{run: x}]", "step 1 must have one of create, patch, replace, delete, ready, advance"),
         ("steps: [{create: {kind: Foo}}]", "step 1 must have objects with apiVersion, kind and metadata"),
+        ("steps: [{create: []}]", "create in step 1 must have one object or more"),
+        ("steps: [{patch: []}]", "patch in step 1 must have one object"),
+        ("steps: [{advance: x}]", "invalid time 'x' of advance: expected seconds"),
+        ("{steps: [{advance: 1}], crds: a}", "crds must be a list"),
+        ("{steps: [{advance: 1}], settle: a}", "invalid settle of scenario scenario: Expected `float`, got `str`"),
+        ("{steps: [{advance: 1}], settle: -1}", "invalid settle of scenario scenario: expected seconds, not -1"),
+        ("{steps: [{advance: 1}], ignore: foos}", "invalid ignore of scenario scenario: Expected `array`, got `str`"),
+        ("{steps: [{advance: 1}], allow: {pods: x}}", "invalid allow of scenario scenario: Expected `int`, got `str`"),
+        ("{steps: [{advance: 1}], name: 5}", "invalid name of scenario 5: Expected `str`, got `int`"),
     ],
-    ids=["list", "field", "verb", "object"],
+    ids=lambda value: value[:40],
 )
 def test_invalid_scenarios_are_rejected(tmp_path: Path, text: str, message: str) -> None:
     (path := tmp_path / "scenario.yaml").write_text(text)

@@ -18,15 +18,12 @@ from typing import Any
 from clientgo.errors import ConfigError
 from clientgo.meta.manifests import read_documents
 from clientgo.perturb.programs.processes import OperatorCommand
-from clientgo.perturb.scenario import Scenario
+from clientgo.perturb.scenario import PLAIN_OPTIONS, Scenario
 from clientgo.perturb.state import Object
 from clientgo.perturb.steps import ScenarioStep, advance, change, create, delete, mark_ready, replace
 
 SETTLE_SECONDS = 3.0
 """Seconds, of real time, without a write after which an operator in another process is quiet."""
-
-_OPTIONS = ("ignore", "any_order", "allow", "lasting", "off", "examples", "name")
-
 
 def read_scenario(path: Path, command: OperatorCommand) -> Scenario:
     """Return the scenario of a file, for the operator that `command` runs.
@@ -37,22 +34,16 @@ def read_scenario(path: Path, command: OperatorCommand) -> Scenario:
     documents = read_documents([path])
     if len(documents) != 1:
         raise ConfigError(f"{path} must be one document with steps")
-    [document] = documents
-    if unknown := document.keys() - {"crds", "steps", "settle", *_OPTIONS}:
-        raise ConfigError(
-            f"{path}: unknown field {min(unknown)!r}: expected crds, steps, settle, {', '.join(_OPTIONS)}"
-        )
-    steps = document.get("steps")
-    if not isinstance(steps, list):
-        raise ConfigError(f"{path}: steps must be a list")
-    options: dict[str, Any] = {name: document[name] for name in _OPTIONS if name in document}
-    return Scenario(
-        command,
-        [_step(path, number, step) for number, step in enumerate(steps, 1)],
-        crds=[path.parent / name for name in document.get("crds") or ()],
-        settle=float(document.get("settle", SETTLE_SECONDS)),
-        **{"name": path.stem, **options},
-    )
+    options: dict[str, Any] = {"name": path.stem, "settle": SETTLE_SECONDS}
+    options |= {name: value for name, value in documents[0].items() if value is not None}
+    steps, crds = options.pop("steps", None), options.pop("crds", [])
+    if unknown := options.keys() - set(PLAIN_OPTIONS):
+        raise ConfigError(f"{path}: unknown field {min(unknown)!r}: expected crds, steps, {', '.join(PLAIN_OPTIONS)}")
+    for name, value in (("steps", steps), ("crds", crds)):
+        if not isinstance(value, list):
+            raise ConfigError(f"{path}: {name} must be a list")
+    actions = [_step(path, number, step) for number, step in enumerate(steps, 1)]
+    return Scenario(command, actions, crds=[path.parent / str(crd) for crd in crds], **options)
 
 
 def _step(path: Path, number: int, step: object) -> ScenarioStep:
@@ -60,8 +51,10 @@ def _step(path: Path, number: int, step: object) -> ScenarioStep:
         raise ConfigError(f"{path}: step {number} must have one of {', '.join(_STEPS)}")
     [(verb, value)] = step.items()
     if verb == "advance":
-        return advance(float(value))
+        return advance(value)
     objects = _objects(path, number, value)
+    if not objects or (verb in _OF_ONE and len(objects) > 1):
+        raise ConfigError(f"{path}: {verb} in step {number} must have one object{'' if verb in _OF_ONE else ' or more'}")
     return _STEPS[verb](objects)
 
 
@@ -93,3 +86,4 @@ _STEPS: Mapping[str, Callable[[list[Object]], ScenarioStep]] = {
     "ready": lambda objects: mark_ready(objects[0]),
     "advance": lambda objects: advance(0.0),
 }
+_OF_ONE = frozenset(("patch", "replace", "ready"))

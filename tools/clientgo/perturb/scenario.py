@@ -1,9 +1,12 @@
 """Scenario: an operator, the steps of its user, and what is expected; and its CustomResourceDefinitions."""
 
+import functools
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, get_type_hints
+
+import msgspec
 
 from clientgo.codegen.crd.manifest import definitions_of as definitions_of_classes
 from clientgo.codegen.crd.manifest import open_definition
@@ -21,6 +24,10 @@ from clientgo.perturb.programs.inprocess import Operators
 from clientgo.perturb.programs.processes import OperatorCommand
 from clientgo.perturb.state import ClusterState, Object
 from clientgo.perturb.steps import ScenarioStep
+
+
+PLAIN_OPTIONS = ("name", "ignore", "any_order", "allow", "lasting", "off", "settle", "examples")
+"""Options of a scenario whose values are plain, as in a file."""
 
 
 class Invariant(Protocol):
@@ -74,8 +81,15 @@ class Scenario:
     options: Options = field(default_factory=lambda: Options(name="perturbed"))
 
     def __post_init__(self) -> None:
-        if isinstance(self.setup, str) or not isinstance(self.name, str) or not isinstance(self.steps, Sequence):
+        if isinstance(self.setup, str) or not isinstance(self.steps, Sequence):
             raise ConfigError("invalid scenario: expected Scenario(setup, steps, name=...), in this order")
+        for name in PLAIN_OPTIONS:
+            try:
+                msgspec.convert(getattr(self, name), _hints()[name])
+            except msgspec.ValidationError as error:
+                raise ConfigError(f"invalid {name} of scenario {self.name}: {error}") from error
+        if not self.settle >= 0:
+            raise ConfigError(f"invalid settle of scenario {self.name}: expected seconds, not {self.settle:g}")
         if self.outside is not None and not (hasattr(self.outside, "reset") and hasattr(self.outside, "state")):
             raise ConfigError(f"invalid outside {self.outside!r}: expected an object with reset() and state()")
         if not self.steps:
@@ -90,6 +104,11 @@ class Scenario:
         """Return the resources that the options name."""
         fields = {text.partition(":")[0] for text in (*self.ignore, *self.any_order)}
         return {*fields, *self.allow, *self.lasting} - {OUTSIDE}
+
+
+@functools.cache
+def _hints() -> dict[str, Any]:
+    return get_type_hints(Scenario)
 
 
 def definitions_of(

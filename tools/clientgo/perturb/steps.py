@@ -6,10 +6,12 @@ Objects are instances of API kinds, or dicts with apiVersion, kind and metadata.
 """
 
 import copy
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from clientgo.errors import ConfigError
 from clientgo.meta.codec import to_dict
 from clientgo.perturb.programs.gate import target_of
 from clientgo.perturb.state import ClusterState, Object, ObjectRef
@@ -163,7 +165,9 @@ def delete(*objects: object) -> ScenarioStep:
 
 
 def advance(seconds: float) -> ScenarioStep:
-    """Let `seconds` pass."""
+    """Let `seconds` pass; ConfigError if that is no time."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        raise ConfigError(f"invalid time {seconds!r} of advance: expected seconds")
     return ScenarioStep(f"advance {seconds:g} s", lambda user: user.advance(seconds))
 
 
