@@ -83,7 +83,7 @@ def test_status_of_a_new_object_is_written(registered: bool) -> None:
     client = FakeClient(new_foo("other")) if registered else DirectClient(fake())
     built, outcome = create_or_patch(client, new_foo(), lambda obj: replace(obj, status=FooStatus(2)))
     assert (built.status, outcome) == (FooStatus(2), OperationResult.CREATED)
-    assert client.get(Foo, object_name(built)) == built
+    assert client.api_reader.get(Foo, object_name(built)) == built
 
 
 def test_new_object_without_status_is_written_once(manager: Manager, requester: FakeRequester) -> None:

@@ -92,7 +92,7 @@ def test_objects_of_a_deleted_owner_remain() -> None:
     client = FakeClient(foo())
     owned = client.create(set_controller_reference(client.get(Foo, A), deployment("d")))
     client.delete(foo())
-    assert client.list(Deployment) == [owned]
+    assert client.api_reader.list(Deployment) == [owned]
 
 
 @pytest.mark.parametrize("options", [None, DeleteOptions(propagation_policy="Foreground")])
@@ -180,3 +180,12 @@ def test_list_by_a_field_without_an_index_is_rejected_before_there_are_objects()
     with pytest.raises(NotIndexed) as raised:
         FakeClient().list(ConfigMap, fields={"x": "y"})
     assert str(raised.value).startswith(message)
+
+
+def test_objects_that_are_read_have_no_managed_fields_as_in_a_cache() -> None:
+    client = FakeClient(foo())
+    client.create(deployment("d"))
+    name = ObjectName("ns", "d")
+    assert client.api_reader.get(Deployment, name).metadata.managed_fields
+    read = [client.get(Deployment, name), client.find(Deployment, name), *client.list(Deployment)]
+    assert [obj.metadata.managed_fields for obj in read if obj] == [()] * 3

@@ -18,6 +18,7 @@ from clientgo.perturb.differences import (
     StateDifference,
     differences,
     differs_or_is_older,
+    is_absent,
     state_differences,
     text_of,
     value_at,
@@ -104,7 +105,11 @@ def _differing(judged: Judged) -> Iterator[Violation]:
             if not counts_attempts(each)
             and not (
                 judged.is_blind
-                and (_is_unseen(each, *pair) or (each.is_missing and was_collected(each.ref, run.changes)))
+                and (
+                    _is_unseen(each, *pair)
+                    or (each.is_missing and was_collected(each.ref, run.changes))
+                    or (each.ref.resource in judged.lasting and _was_so(each, reference, number))
+                )
             )
         ]
         lines = (
@@ -128,6 +133,16 @@ def _chosen_once(judged: Judged) -> Iterator[Violation]:
                 text = f"in step {number} ({judged.run.steps[number - 1]}) a random value is replaced, which the "
                 yield Violation("final-state", f"{text}reference keeps: {ref} {'.'.join(path)}")
                 return
+
+
+def _was_so(difference: StateDifference, reference: ScenarioRun, number: int) -> bool:
+    """Return whether the reference's object had this value before a step, as one that the operator leaves behind has.
+
+    One that is blind may leave it before it has seen the last change.
+    """
+    ref, path, _, actual = difference
+    before = (change.new for change in reference.changes if change.ref == ref and change.step < number)
+    return any(value_at(obj, path) == (None if is_absent(actual) else actual) for obj in before if obj is not None)
 
 
 def _is_unseen(difference: StateDifference, *states: Mapping[ObjectRef, Any]) -> bool:

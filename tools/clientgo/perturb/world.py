@@ -253,6 +253,8 @@ class World:
             if self.time.now() >= hour + HOUR:  # of a long time that passes, each
                 actions, hour = 0, self.time.now()
         self.noise = not_quiet(self.step + 1, self.writes[len(self.writes) - self._step_writes :])
+        if not self.read:
+            self.noise = "the operator sends no request: is it told the address, as by --kubeconfig={kubeconfig}?"
         self.note("fault", self.noise)
 
     def _revive(self) -> None:

@@ -12,10 +12,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar, cast
 
+from clientgo.cache.store import drop_managed_fields
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.manager.cache import check_indexed, index_name
 from clientgo.manager.client import Client, DirectClient
-from clientgo.meta.names import object_name
+from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject
 from clientgo.meta.scheme import api_of, check_scope
 from clientgo.meta.selectors import SelectorLike, everything
@@ -31,7 +32,7 @@ class FakeClient(FakeControls, DirectClient):
 
     They are those of an API server in memory, which validates and sets defaults as any other. There are no controllers:
     workloads do not become ready, and the objects of a deleted owner remain. The given objects are stored as they are,
-    with status and uid. Lists of a class of `Unstructured` by a field use indexes only with `cache_unstructured`, as
+    with status and uid. Those that are read have no managedFields, as in a manager's cache. Lists of a class of `Unstructured` by a field use indexes only with `cache_unstructured`, as
     those of a manager with this option.
     """
 
@@ -57,6 +58,15 @@ class FakeClient(FakeControls, DirectClient):
         """Index objects of a kind by a field, as the manager's client does."""
         self.cache.add_index(cls, field, values)
 
+    def get(self, cls: type[T], name: ObjectName) -> T:
+        """Return the object of that name; raises as the manager's client does."""
+        return self._as_cached(cls, super().get(cls, name))
+
+    def find(self, cls: type[T], name: ObjectName) -> T | None:
+        """Return the object of that name, or None; raises as the manager's client does."""
+        obj = super().find(cls, name)
+        return None if obj is None else self._as_cached(cls, obj)
+
     def list(
         self,
         cls: type[T],
@@ -69,9 +79,14 @@ class FakeClient(FakeControls, DirectClient):
         """Return the objects that match, at most `limit` of them; 0 for all. `NotIndexed` if a field has no index."""
         if Client._is_direct(self, cls):  # as by the manager's client; this one has no cache at all
             return super().list(cls, namespace=namespace, label_selector=label_selector, fields=fields, limit=limit)
-        objects = super().list(cls, namespace=namespace, label_selector=label_selector)
+        objects = [
+            self._as_cached(cls, obj) for obj in super().list(cls, namespace=namespace, label_selector=label_selector)
+        ]
         indexer = self.cache.informer(cls).indexer
         check_indexed(cls, indexer, fields)
         for name, expected in fields.items():
             objects = [obj for obj in objects if expected in indexer.values_of(index_name(name), obj)]
         return objects[: limit or None]
+
+    def _as_cached(self, cls: type[T], obj: T) -> T:
+        return obj if Client._is_direct(self, cls) else drop_managed_fields(obj)

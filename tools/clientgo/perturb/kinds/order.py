@@ -2,11 +2,12 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
-from clientgo.perturb.differences import FieldPath, MaskedValue, StateDifference, time_of, value_at
+from clientgo.perturb.differences import FieldPath, MaskedValue, StateDifference, is_absent, time_of, value_at
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import ClusterState, Object, ObjectRef
 
@@ -19,18 +20,23 @@ def is_order_of_service(
     An operator that starts again, or sees an object late, serves others first. It must not take a value back.
     """
     runs = reference, run
-    remaining = [each for each in differences if not _is_last_serial(each, differences, runs, number)]
+    counted = [each for each in differences if not _is_last_serial(each, differences, runs, number)]
+    remaining = [leaf for each in counted for leaf in _leaves(each)]
     groups: dict[tuple[str, FieldPath], list[StateDifference]] = defaultdict(list)
     for each in remaining:
         groups[each.ref.resource, each.path].append(each)
-    serials = {
-        field for field in groups if len(remaining) < len(differences) and _are_serial(*field, run.states[number])
-    }
+    serials = {field for field in groups if len(counted) < len(differences) and _are_serial(*field, run.states[number])}
+    holders = [each.ref.name for group in groups.values() if _are_exchanged(group) for each in group]
     by_operator = {change.ref for change in run.changes if change.actor == "operator" and change.kind == "ADDED"}
     return bool(groups) and all(
         path
         and (path[0] != "spec" or by_operator.issuperset(each.ref for each in group))
-        and _are_assigned(group, run, reference, number, (resource, path) in serials)
+        and (
+            (resource, path) in serials
+            or all(each.expected in holders and each.actual in holders for each in group)
+            or _are_assigned(group, run, reference, number)
+        )
+        and all(_is_assigned_once(run, each.ref, path) for each in group)
         for (resource, path), group in groups.items()
     )
 
@@ -131,19 +137,38 @@ def _dates(entry: Any) -> list[datetime]:
     return [time for time in times if time is not None]
 
 
-def _are_assigned(
-    group: Sequence[StateDifference], run: ScenarioRun, reference: ScenarioRun, number: int, are_serial: bool
-) -> bool:
-    path = group[0].path
-    is_known = _are_exchanged(group) or all(
+def _are_assigned(group: Sequence[StateDifference], run: ScenarioRun, reference: ScenarioRun, number: int) -> bool:
+    return _are_exchanged(group) or all(
         _is_of_another(each, run, reference, number) or _was_in_use(each, run) for each in group
     )
-    return (are_serial or is_known) and all(_is_assigned_once(run, each.ref, path) for each in group)
+
+
+def _leaves(difference: StateDifference) -> Iterator[StateDifference]:
+    """Yield the members of a dict that one state does not have, else the difference."""
+    ref, path, *values = difference
+    members = next((value for value in values if isinstance(value, dict)), None)
+    if not path or not members or not any(map(is_absent, values)):
+        yield difference
+        return
+    absent = next(value for value in values if is_absent(value))
+    for key, member in members.items():
+        yield from _leaves(
+            StateDifference(ref, (*path, key), *(member if each is members else absent for each in values))
+        )
 
 
 def _are_exchanged(group: Sequence[StateDifference]) -> bool:
-    expected, actual = ([repr(value) for value in values] for values in zip(*(each[2:] for each in group), strict=True))
-    return len(set(expected)) == len(expected) > 1 and set(expected) == set(actual)
+    """Return whether objects have each other's values, or lists in which the same items are at other objects."""
+    expected, actual = zip(*(each[2:] for each in group), strict=True)
+    return len(group) > 1 and any(
+        len(set(before)) == len(before) and set(before) == set(after)
+        for before, after in (([*map(repr, expected)], [*map(repr, actual)]), (_items(expected), _items(actual)))
+    )
+
+
+def _items(values: Iterable[Any]) -> list[str]:
+    present = [value for value in values if not is_absent(value)]
+    return [repr(item) for value in present for item in (value if isinstance(value, list) else [value])]
 
 
 def _is_of_another(each: StateDifference, run: ScenarioRun, reference: ScenarioRun, number: int) -> bool:
@@ -214,8 +239,11 @@ def _integer(value: Any) -> int | None:
 
 
 def _is_assigned_once(run: ScenarioRun, ref: ObjectRef, path: FieldPath) -> bool:
-    """Return whether the last object of a name has had one value."""
+    """Return whether the last object of a name has had one value, or a list from which nothing was taken."""
     objects = [change.new for change in run.changes if change.ref == ref and change.new is not None]
     uids = [obj["metadata"]["uid"] for obj in objects]
-    values = (value_at(obj, path) for obj, uid in zip(objects, uids, strict=True) if uid == uids[-1])
-    return len({repr(value) for value in values if value not in (None, "", 0)}) <= 1
+    values = [value_at(obj, path) for obj, uid in zip(objects, uids, strict=True) if uid == uids[-1]]
+    present = [value for value in values if value not in (None, "", 0)]
+    if all(isinstance(value, list) for value in present):
+        return all(item in after for before, after in pairwise(present) for item in before)
+    return len({repr(value) for value in present}) <= 1
