@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 
-from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, Namespace, Pod, PodSpec, Secret
+from clientgo.kubernetes.types.core_v1 import (
+    ConfigMap,
+    Container,
+    Namespace,
+    Node,
+    NodeCondition,
+    NodeStatus,
+    Pod,
+    PodSpec,
+    Secret,
+)
 from clientgo.kubernetes.types.rbac_v1 import PolicyRule, Role
 from clientgo.manager import ControllerBuilder, Reconciler, create_or_update, set_owner_reference
 from clientgo.meta import ObjectMeta, ObjectName, meta_for, new_controller_ref, object_name, replace
@@ -164,6 +174,24 @@ def test_node_and_address_that_the_cluster_gives_a_pod_are_no_difference() -> No
     spec = PodSpec(containers=(Container(name="app", image="app"),))
     pods = [Pod(metadata=ObjectMeta(name=name, namespace="default"), spec=spec) for name in ("p", "q")]
     perturb(CountsPods, [create(greeting()), *map(create, pods)], only=["dependency"]).check()
+
+
+class CountsNodes(Reconciler[Greeting], name="counts-nodes"):
+    """Reports the number of nodes, and never writes one."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        builder.watches(Node, lambda node: [object_name(each) for each in self.client.list(Greeting)])
+
+    def reconcile(self, greeting: Greeting) -> None:
+        status = replace(greeting.status, text=str(len(self.client.list(Node))))
+        if status != greeting.status:
+            self.client.update_status(replace(greeting, status=status))
+
+
+def test_status_of_an_object_that_the_operator_never_writes_is_that_of_the_server() -> None:
+    ready = NodeCondition(type="Ready", status="True", reason="Test", message="as the user says")
+    node = Node(metadata=ObjectMeta(name="n"), status=NodeStatus(conditions=[ready]))
+    perturb(CountsNodes, [create(node), create(greeting())], only=["dependency"]).check()
 
 
 class Inherits(Reconciler[Greeting], name="inherits"):

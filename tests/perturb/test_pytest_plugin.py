@@ -65,10 +65,9 @@ def test_timeline_is_that_of_the_first_plan_of_a_cause(project: pytest.Pytester)
 
 
 @pytest.mark.parametrize("processes", [[], ["-n", "2"]], ids=["one process", "xdist"])
-def test_failure_has_one_line_in_the_short_summary_of_ci(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, processes: list[str]
-) -> None:
-    monkeypatch.setenv("CI", "true")
+def test_failure_has_one_line_in_the_short_summary_of_ci(project: pytest.Pytester, processes: list[str]) -> None:
+    conftest = 'import os\nos.environ["CI"] = "true"\npytest_plugins = ["clientgo.perturb.pytest_plugin"]\n'
+    project.makeconftest(conftest)
     project.makepyfile(test_sites=TEST)
     result = project.runpytest_subprocess("-q", "-k", "TestBroken and crash-before:2", *processes)
     result.stdout.re_match_lines_random([r"FAILED test_sites.py::.* - Failed: crash-before:2: the operator crashes .*"])

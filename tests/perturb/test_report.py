@@ -6,9 +6,11 @@ import pytest
 
 from clientgo.perturb import PerturbResults, PlanResult, Scenario, ScenarioRun, change, create, delete, perturb
 from clientgo.perturb.compare import Masks
+from clientgo.perturb.kinds.rehearsal import EXPECTED_FROM
 from clientgo.perturb.oracles import ORACLES, Judged
 from clientgo.perturb.page import page
-from clientgo.perturb.record import TimelineEntry
+from clientgo.perturb.plans import Plan
+from clientgo.perturb.record import TimelineEntry, Violation
 from clientgo.perturb.report import groups, junit, progress, summary, timeline
 from clientgo.perturb.running import shrunk
 from clientgo.perturb.state import ClusterState
@@ -107,3 +109,13 @@ def test_what_is_lost_outside_is_absent() -> None:
 def test_failure_is_shrunk_to_the_steps_that_it_needs(failures: PerturbResults) -> None:
     steps, result = shrunk(failures.scenario, _failed(failures, "crash-stored:3"))
     assert (steps, str(result.plan)) == ([1], "crash-stored:1")
+
+
+def test_causes_differ_in_all_that_differs_without_their_steps() -> None:
+    first = "+ configmaps default/a is there, and should not be"
+    details = [(first,), (first, "- secrets default/a is missing"), (first, f"{EXPECTED_FROM}create greeting a")]
+    results = [
+        PlanResult(Plan("down", (str(number),)), (Violation("final-state", "differs", lines),), ScenarioRun([]))
+        for number, lines in enumerate(details)
+    ]
+    assert [[str(result.plan) for result in group] for group in groups(results)] == [["down:0", "down:2"], ["down:1"]]

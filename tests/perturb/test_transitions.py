@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.manager import Reconciler
+from clientgo.manager import ControllerBuilder, Reconciler
 from clientgo.meta import ObjectMeta, api_type, meta_for, object_name, replace
 from clientgo.perturb import change, create, perturb
 from clientgo.perturb.values import ABSENT, alternatives, pairs, references, sample
 from tests.perturb.greetings import Correct, Greeting, GreetingSpec, greeting
+from tests.workloads import deployment
 
 
 def changed(schema: dict[str, Any], value: Any) -> list[Any]:
@@ -157,3 +159,60 @@ def test_field_of_a_spec_that_the_operator_has_set_stays_when_another_one_is_cha
     results = perturb(Binds, steps, plans=["reference", *resized, f"{resized[0][:-6]}spec@1:end"])
     results.check()
     assert not results.not_applicable
+
+
+@dataclass(frozen=True)
+class Source:
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class MirrorSpec:
+    source: Source = Source()
+
+
+@dataclass(frozen=True)
+class MirrorStatus:
+    ready: str = ""
+    message: str = ""
+
+
+@api_type(group="mirrors.example.com", version="v1")
+@dataclass(frozen=True)
+class Mirror:
+    metadata: ObjectMeta = ObjectMeta()
+    spec: MirrorSpec = MirrorSpec()
+    status: MirrorStatus = MirrorStatus()
+
+
+class Mirrors(Reconciler[Mirror], owns=[Deployment], name="mirrors"):
+    """Leaves its Deployment as it is while the ConfigMap with the number of replicas is missing, and says so."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        builder.watches(ConfigMap, lambda config: [object_name(each) for each in self.client.list(Mirror)])
+
+    def reconcile(self, mirror: Mirror) -> None:
+        source = self.client.find(ConfigMap, object_name(mirror)._replace(name=mirror.spec.source.name))
+        if source is not None:
+            child = deployment(mirror.metadata.name, "default", int(source.data["replicas"]))
+            self.client.apply(child, owner=mirror)
+        status = self.status(mirror, is_ready=source is not None)
+        if status != mirror.status:
+            self.client.update_status(replace(mirror, status=status))
+
+    def status(self, mirror: Mirror, *, is_ready: bool) -> MirrorStatus:
+        return MirrorStatus(message="" if is_ready else f"ConfigMap {mirror.spec.source.name} not found")
+
+
+class MirrorsByFlag(Mirrors, name="mirrors-by-flag"):
+    def status(self, mirror: Mirror, *, is_ready: bool) -> MirrorStatus:
+        return MirrorStatus(ready=str(is_ready))
+
+
+@pytest.mark.parametrize("operator", [Mirrors, MirrorsByFlag], ids=["message", "flag"])
+def test_workload_may_stay_if_the_status_says_that_a_nested_field_names_what_is_missing(operator: type) -> None:
+    source = ConfigMap(metadata=ObjectMeta(name="source", namespace="default"), data={"replicas": "2"})
+    mirror = Mirror(ObjectMeta(name="m", namespace="default"), MirrorSpec(Source("source")))
+    plan = "transition:mirrors.mirrors.example.com:default/m:source.name#2"
+    [_, result] = perturb(operator, [create(source), create(mirror)], plans=["reference", plan])
+    assert result.verdict == f"{plan}: ok"

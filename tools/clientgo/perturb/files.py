@@ -25,6 +25,7 @@ from clientgo.perturb.steps import ScenarioStep, advance, change, create, delete
 SETTLE_SECONDS = 3.0
 """Seconds, of real time, without a write after which an operator in another process is quiet."""
 
+
 def read_scenario(path: Path, command: OperatorCommand) -> Scenario:
     """Return the scenario of a file, for the operator that `command` runs.
 
@@ -54,7 +55,9 @@ def _step(path: Path, number: int, step: object) -> ScenarioStep:
         return advance(value)
     objects = _objects(path, number, value)
     if not objects or (verb in _OF_ONE and len(objects) > 1):
-        raise ConfigError(f"{path}: {verb} in step {number} must have one object{'' if verb in _OF_ONE else ' or more'}")
+        raise ConfigError(
+            f"{path}: {verb} in step {number} must have one object{'' if verb in _OF_ONE else ' or more'}"
+        )
     return _STEPS[verb](objects)
 
 

@@ -28,7 +28,7 @@ from clientgo.perturb.kinds.lasting import leftovers
 from clientgo.perturb.kinds.order import counts_attempts, is_count, is_logged, is_order_of_service
 from clientgo.perturb.kinds.outside import outside_differences
 from clientgo.perturb.kinds.refusals import claims_ready, is_reported
-from clientgo.perturb.kinds.rehearsal import Moment, without_history
+from clientgo.perturb.kinds.rehearsal import Moment, consequences_last, without_history
 from clientgo.perturb.kinds.rest import changing, chosen_anew
 from clientgo.perturb.record import OperatorWrite, ScenarioRun, Violation
 from clientgo.perturb.state import (
@@ -115,7 +115,7 @@ def _differing(judged: Judged) -> Iterator[Violation]:
         lines = (
             []
             if is_order_of_service(differing, run, reference, number)
-            else [str(difference) for difference in differing]
+            else [str(difference) for difference in consequences_last(differing, run, reference)]
         )
         if lines:
             text = f"after step {number + 1} ({run.steps[number]}) the state differs: {lines[0].strip()}"
@@ -272,7 +272,7 @@ def _unseen(judged: Judged) -> Iterator[set[ObjectRef]]:
     It cannot delete those of earlier steps that the reference has deleted, unless their names are random: duplicates.
     The cluster replaces the pods of a template that an old state led to.
     """
-    by_server = {each.ref for each in judged.run.changes if each.kind == "ADDED" and each.actor == "server"}
+    by_server = judged.run.created_by_server
     former: dict[ObjectRef, Object] = {}
     for state in judged.reference.states if judged.is_blind else ():
         gone = former.keys() - state.keys()
@@ -471,7 +471,7 @@ ORACLES: dict[str, Oracle] = {
     "transition": Oracle(
         "the same objects lead to the same state, regardless of their history",
         "the field records what happened: ignore; or its values are assigned in the order of service: any_order; "
-        "or the effect is not undone: lasting",
+        "or the effect is not undone: lasting; or the change is impossible, and the status says so, as by Ready=False",
         _nothing,
     ),
     "foreign": Oracle(

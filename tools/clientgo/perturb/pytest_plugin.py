@@ -63,12 +63,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             f"but has {', '.join(arguments)}"
         )
     function = getattr(metafunc.cls(), metafunc.function.__name__) if metafunc.cls is not None else metafunc.function
-    scenario = _scenario(function)
     limit = MAX_PER_KIND if metafunc.config.getoption("--perturb") == "all" else SMOKE_LIMIT
     try:
-        engine = Engine(scenario)
+        engine = Engine(_scenario(function))
         metafunc.config.stash.setdefault(_ENGINES, {})[metafunc.definition.nodeid] = engine
         plans: list[str | Exception] = [str(plan) for plan in engine.plans(limit=limit)]
+    except pytest.UsageError:
+        raise
     except Exception as error:  # noqa: BLE001  # the fixture raises it: the other tests of the file are collected
         plans = [error]
     metafunc.parametrize(
@@ -90,8 +91,8 @@ def perturb_fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
     def run(_: Operators | Scenario, __: Sequence[ScenarioStep] = (), **___: Any) -> None:
         result = engine.result(plan)
         if not result.passed:
-            first = result.findings[0]
-            node.user_properties.append((_OUTCOME, [str(plan), first.oracle, first.text, *first.details[:1]]))
+            findings = [[each.oracle, each.text, *each.details] for each in result.findings]
+            node.user_properties.append((_OUTCOME, [str(plan), "", *findings]))
             causes = request.config.stash.setdefault(_CAUSES, {})
             earlier = causes.setdefault((test, *cause_of(result)), str(plan))
             if earlier != str(plan):
@@ -102,7 +103,7 @@ def perturb_fixture(request: pytest.FixtureRequest) -> Callable[..., None]:
             pytest.fail(summary(results, command=command), pytrace=False)
         if not result.is_applicable:
             if plan == REFERENCE:
-                node.user_properties.append((_OUTCOME, [str(plan), "", result.run.not_applicable]))
+                node.user_properties.append((_OUTCOME, [str(plan), result.run.not_applicable]))
             pytest.skip(f"{plan.kind} is not applicable: {result.run.not_applicable}")  # a line for each reason
 
     return run
@@ -130,12 +131,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     idle: list[str] = []
     for report in reports:
         test = report.nodeid.partition("[")[0]
-        for plan, oracle, text, *details in (value for name, value in report.user_properties if name == _OUTCOME):
-            if oracle:
-                finding = Violation(oracle, text, tuple(details))
-                outcomes.setdefault(test, []).append(PlanResult(Plan.parse(plan), (finding,), ScenarioRun([])))
+        for plan, reason, *findings in (value for name, value in report.user_properties if name == _OUTCOME):
+            if findings:
+                violations = (Violation(oracle, text, tuple(details)) for oracle, text, *details in findings)
+                result = PlanResult(Plan.parse(plan), tuple(violations), ScenarioRun([]))
+                outcomes.setdefault(test, []).append(result)
             else:
-                idle.append(f"{test} shows nothing: {text}")
+                idle.append(f"{test} shows nothing: {reason}")
     if outcomes or idle:
         terminalreporter.section("causes of failed perturbations" if outcomes else "perturbations")
     for test, results in outcomes.items():

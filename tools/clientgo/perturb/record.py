@@ -98,6 +98,11 @@ class ScenarioRun:
         return {change.ref: change.step for change in created}
 
     @cached_property
+    def created_by_server(self) -> set[ObjectRef]:
+        """Objects that the server created, once the run is over."""
+        return {change.ref for change in self.changes if change.actor == "server" and change.kind == "ADDED"}
+
+    @cached_property
     def deleted_by_user(self) -> set[str]:
         """Uids of the objects that the user has asked to delete, and that finalizers held, once the run is over."""
         objects = (change.new for change in self.changes if change.actor == "user" and change.new is not None)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from html import escape
 
 from clientgo.perturb.engine import PerturbResults, PlanResult
+from clientgo.perturb.kinds.rehearsal import EXPECTED_FROM
 from clientgo.perturb.oracles import ORACLES
 from clientgo.perturb.plans import PLANS, REFERENCE
 from clientgo.perturb.record import ScenarioRun, TimelineEntry, Violation
@@ -36,15 +37,17 @@ def _mark(result: PlanResult) -> str:
     return "ok  " if result.passed else "FAIL"
 
 
-def cause_of(result: PlanResult) -> tuple[str, str]:
-    """Return what failed results of one cause have in common: the oracle, and the difference without its numbers."""
+def cause_of(result: PlanResult) -> tuple[str, ...]:
+    """Return what failed results of one cause have in common: oracles, and differences without their numbers."""
     first = result.findings[0]
-    return first.oracle, re.sub("[0-9]+", "#", first.details[0] if first.details else first.text)
+    of_writes = {finding.oracle for finding in result.findings} & {"rejected", "bug", "quiet"}
+    lines = [line for line in first.details if not line.startswith(EXPECTED_FROM)] or [first.text]
+    return first.oracle, *sorted(of_writes), *(re.sub("[0-9]+", "#", line) for line in lines)
 
 
 def groups(results: Sequence[PlanResult]) -> list[list[PlanResult]]:
     """Return the failed results in groups of one cause, the shortest plan first."""
-    causes: dict[tuple[str, str], list[PlanResult]] = {}
+    causes: dict[tuple[str, ...], list[PlanResult]] = {}
     for result in results:
         if result.findings:
             causes.setdefault(cause_of(result), []).append(result)

@@ -25,7 +25,6 @@ from clientgo.perturb.programs.processes import OperatorCommand
 from clientgo.perturb.state import ClusterState, Object
 from clientgo.perturb.steps import ScenarioStep
 
-
 PLAIN_OPTIONS = ("name", "ignore", "any_order", "allow", "lasting", "off", "settle", "examples")
 """Options of a scenario whose values are plain, as in a file."""
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from clientgo.perturb.compare import normalized
-from clientgo.perturb.differences import StateDifference
+from clientgo.perturb.differences import StateDifference, differences
 from clientgo.perturb.kinds.deadlines import compare_deadlines
 from clientgo.perturb.kinds.refusals import is_declined, is_finished, refuses
 from clientgo.perturb.kinds.rehearsal import (
@@ -213,7 +213,8 @@ class _Change:
 def _is_declined(before: Moment, expected: Moment, after: Moment, owner: ObjectRef, rehearsal: Rehearsal) -> bool:
     """Return whether the operator leaves all as it was and reports that the change is impossible."""
     statuses = [normalized(moment.state, rehearsal.masks).get(owner, {}) for moment in (after, before)]
-    return is_declined(rehearsal.differences(expected, after), before.state, *statuses)
+    changed = rehearsal.differences(before, after)
+    return is_declined(rehearsal.differences(expected, after), changed, *statuses)
 
 
 def _usual(rehearsal: Rehearsal) -> list[StateDifference]:
@@ -224,8 +225,7 @@ def _usual(rehearsal: Rehearsal) -> list[StateDifference]:
 
 def _is_scalar(before: Any, after: Any) -> bool:
     """Return whether a text or number is changed to another one, such as the name of what does not exist; not to 0."""
-    fields = [(before.get(name), after.get(name)) for name in {**before, **after}]
-    return any(pair[0] != pair[1] and pair[1] and all(map(_is_text_or_number, pair)) for pair in fields)
+    return any(new and all(map(_is_text_or_number, (old, new))) for _, old, new in differences(before, after))
 
 
 def _is_text_or_number(value: Any) -> bool:

@@ -32,8 +32,8 @@ class FakeClient(FakeControls, DirectClient):
 
     They are those of an API server in memory, which validates and sets defaults as any other. There are no controllers:
     workloads do not become ready, and the objects of a deleted owner remain. The given objects are stored as they are,
-    with status and uid. Those that are read have no managedFields, as in a manager's cache. Lists of a class of `Unstructured` by a field use indexes only with `cache_unstructured`, as
-    those of a manager with this option.
+    with status and uid. Those that are read have no managedFields, as in a manager's cache. Lists of a class of
+    `Unstructured` by a field use indexes only with `cache_unstructured`, as those of a manager with this option.
     """
 
     def __init__(

@@ -1,13 +1,14 @@
 """Reports of an operator in a status: that the work is done, or what it does not carry out and why."""
 
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from clientgo.meta.conditions import conditions_of, observed_generation
-from clientgo.perturb.differences import StateDifference, value_at
+from clientgo.perturb.differences import StateDifference
 from clientgo.perturb.record import OperatorWrite, ScenarioRun
-from clientgo.perturb.state import ClusterState, Object
+from clientgo.perturb.state import Object
 
 READY = ("Ready", "Available", "Synced")
 """Types of conditions that claim that the work is done."""
@@ -25,8 +26,8 @@ def claims_ready(obj: Object, *, strict: bool = False) -> bool:
 
 
 _REFUSAL = re.compile(
-    r"can(no|')t|not ?(allowed|supported|possible|permitted|valid|found|exist)|unsupported|immutable|invalid|forbid"
-    r"|reject|refus|denied|disallow|fail|error|exceed|missing",
+    r"can(no|')t|not ?(allowed|supported|possible|permitted|valid|found|exist|have)|unsupported|immutable|invalid"
+    r"|forbid|reject|refus|denied|disallow|fail|error|exceed|missing|no such|unknown",
     re.IGNORECASE,
 )
 
@@ -72,15 +73,13 @@ def is_reported(write: OperatorWrite, run: ScenarioRun) -> bool:
     )
 
 
-def is_declined(differences: Sequence[StateDifference], before: ClusterState, owner: Object, *siblings: Object) -> bool:
-    """Return whether what differs from the state as created is as before, and the owner's status reports it."""
-    return refuses(owner, *siblings) and all(
-        _is_unchanged(each, before) for each in differences if each.path[:1] != ("status",)
+def is_declined(
+    differences: Sequence[StateDifference], changes: Sequence[StateDifference], owner: Object, *siblings: Object
+) -> bool:
+    """Return whether what differs from the state as created was not changed, and the owner's status says so."""
+    return refuses(owner, *siblings) and not any(
+        each.ref == change.ref and all(map(operator.eq, each.path, change.path))
+        for each in differences
+        if each.path[:1] != ("status",)
+        for change in changes
     )
-
-
-def _is_unchanged(difference: StateDifference, before: ClusterState) -> bool:
-    ref, path, _, value = difference
-    if not path:
-        return difference.is_extra == (ref in before)
-    return ref in before and bool(value_at(before[ref], path) == value)

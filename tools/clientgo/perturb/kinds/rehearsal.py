@@ -5,7 +5,7 @@ state. Effects that nothing undoes, such as Jobs that ran, namespaces and counte
 """
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple, Protocol
@@ -35,6 +35,7 @@ from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, UserInputs, advance
 from clientgo.perturb.world import Perturbation
 
 MAX_LINES = 40
+EXPECTED_FROM = "the state that is expected follows from: "
 
 POLL_SECONDS = 900.0
 """Seconds after which a controller that polls has seen a change."""
@@ -156,9 +157,8 @@ class Rehearsal:
                 if _persists(each, later.get((each.ref, each.path))) and not comes_with_time(each, second[0])
             ]
         if first:
-            lines = [str(each) for each in first]
-            steps = ", ".join(expected.run.steps)
-            details = (*lines[:MAX_LINES], f"the state that is expected follows from: {steps}")
+            lines = [str(each) for each in consequences_last(first, expected.run, actual.run)]
+            details = (*lines[:MAX_LINES], EXPECTED_FROM + ", ".join(expected.run.steps))
             yield Violation(oracle, f"{text}: {lines[0].strip()}", details)
 
     def differences(self, expected: Moment, actual: Moment) -> list[StateDifference]:
@@ -180,6 +180,7 @@ class Rehearsal:
         unchanging = _claims_of_templates(actual.run) | works | _pods_of(works, after)
         scales = scales_of(expected.state), scales_of(actual.state)
         renamed = names_by_generation(results, expected.state, actual.state)
+        untouched = _untouched(expected.run) & _untouched(actual.run)
         if are_exchanged(results, before, after):
             return []
         return [
@@ -187,12 +188,24 @@ class Rehearsal:
             for each in results
             if each.ref.resource not in self.lasting
             and not counts_attempts(each)
+            and not (each.path[:1] == ("status",) and each.ref in untouched)
             and not _is_renamed(each, renamed)
             and not (each.is_extra and _stays(each, stays, namespaces))
             and not (each.is_missing and each.ref in evicted)
             and not (each.path[:1] == ("spec",) and each.ref in unchanging)
             and not (each.path[:1] == ("status",) and each.expected in scales[0] and each.actual in scales[1])
         ]
+
+
+def consequences_last(differences: Iterable[StateDifference], *runs: ScenarioRun) -> list[StateDifference]:
+    """Return the differences; last those of what the server creates, such as the pods of a workload."""
+    by_server = set[ObjectRef]().union(*(run.created_by_server for run in runs))
+    return sorted(differences, key=lambda each: each.ref in by_server)
+
+
+def _untouched(run: ScenarioRun) -> set[ObjectRef]:
+    """Return the user's objects that the operator has never written: their status is the server's, as that of nodes."""
+    return run.created_by_user.keys() - {change.ref for change in run.changes if change.actor == "operator"}
 
 
 def _is_renamed(difference: StateDifference, names: Mapping[str, str]) -> bool:
@@ -220,8 +233,7 @@ def _deleted_for_good(run: ScenarioRun) -> set[ObjectRef]:
 
 def _claims_of_templates(run: ScenarioRun) -> set[ObjectRef]:
     """Return the claims that the server created by a StatefulSet's template, which another template does not change."""
-    by_server = (change for change in run.changes if change.actor == "server" and change.kind == "ADDED")
-    return {change.ref for change in by_server if change.ref.resource == "persistentvolumeclaims"}
+    return {ref for ref in run.created_by_server if ref.resource == "persistentvolumeclaims"}
 
 
 def _works_of_requests(run: ScenarioRun) -> set[ObjectRef]:
