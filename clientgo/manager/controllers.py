@@ -137,6 +137,7 @@ class Controller:
         """Event that is set once the sources have synced."""
         self._warming = threading.Lock()
         self._starts: list[SourceStart] = []  # guarded by _warming: one for each source, in their order
+        self._stop: threading.Event | None = None  # guarded by _warming: set once the sources are started
 
     def __repr__(self) -> str:
         return f"<Controller {self.name} {self.queue!r}>"
@@ -149,12 +150,24 @@ class Controller:
         """Queue the object of that name; TypeError unless it is an `ObjectName`."""
         self.queue.add(checked_request(request), priority=priority)
 
+    def watch(self, source: Source) -> None:
+        """Add a source; start it if those of the controller are started, as for a kind that only an object names.
+
+        Each call adds one, also of a kind that is watched already. Raises what the source's start raises.
+        """
+        with self._warming:
+            self.sources = (*self.sources, source)
+            stop = self._stop
+        if stop is not None:
+            self.warm_up(stop)
+
     def warm_up(self, stop: threading.Event) -> None:
         """Start the sources that have not started yet, so that the queue fills before workers start.
 
         A source whose start blocks is left to its thread.
         """
         with self._warming:
+            self._stop = stop
             for source in self.sources[len(self._starts) :]:
                 log.info("Starting EventSource", extra={"controller": self.name, "source": str(source)})
                 call = partial(source.start, self.enqueue, self._predicates, stop)

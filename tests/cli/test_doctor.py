@@ -280,7 +280,9 @@ def test_port_that_the_running_manager_does_not_serve_belongs_to_another_program
         port = server.getsockname()[1]
         [finding] = doctor.check_ports({port: "metrics"}, (), running="clientgo run --reload -- ")
         [by_flag] = doctor.check_ports({port: "metrics"}, (), running=f"clientgo run -- --metrics-bind-address=:{port}")
-    assert (finding.state, by_flag.state) == (WARNING, OK)
+        elsewhere = "clientgo run -- --health-probe-bind-address localhost:1"
+        [other] = doctor.check_ports({port: "probes"}, (port,), running=elsewhere)
+    assert (finding.state, by_flag.state, other.state) == (WARNING, OK, PROBLEM)
     assert finding.message.startswith(f"{port} (metrics) cannot be used: Address already in use: stop the program")
 
 

@@ -215,6 +215,16 @@ def test_source_that_failed_to_start_is_started_again_and_the_others_are_not() -
     assert [source.starts for source in sources] == [1, 2, 1]
 
 
+def test_source_that_is_added_starts_with_the_others_or_at_once() -> None:
+    first, second = FailingOnce(0), FailingOnce(0)
+    controller = Controller("foos", "Foo", lambda _: None, ())
+    controller.watch(first)
+    assert first.starts == 0
+    controller.warm_up(threading.Event())
+    controller.watch(second)
+    assert [first.starts, second.starts] == [1, 1]
+
+
 class Never:
     """Source that never syncs."""
 

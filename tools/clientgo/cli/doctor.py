@@ -76,6 +76,10 @@ _ACCEPTED = ("NamesAccepted", "Established")
 
 _RUN = re.compile(r"clientgo(?:\.cli)? run .+")
 _WEBHOOK_HOST = " --webhook-host"
+_PORT_FLAGS = {
+    "probes": "health-probe-bind-address", "metrics": "metrics-bind-address", "webhooks": "webhook-port",
+}  # fmt: skip
+"""Flags of the manager that set ports, by purpose."""
 
 _ROLES = ("role.yaml", "leader_election_role.yaml")
 """Roles of the manager in config/rbac; others are for users of its kinds and for Prometheus."""
@@ -356,7 +360,7 @@ def manager_command(root: Path) -> str:
 def check_ports(ports: Mapping[int, str], needed: Container[int], *, running: str = "") -> Iterator[Diagnosis]:
     """Check that ports are free, by their purposes; only those that are needed are a problem.
 
-    While the project's manager is `running`, with this command line, it has the needed ports and those of its flags.
+    While the project's manager is `running`, with this command line, it has the ports of its flags, else those needed.
     """
     free, fix = [], "stop the program that has it, or set another port by flag"
     for port, purpose in ports.items():
@@ -365,7 +369,8 @@ def check_ports(ports: Mapping[int, str], needed: Container[int], *, running: st
             free.append(str(port))
         except OSError as error:
             state = PROBLEM if port in needed else WARNING
-            served = running and (port in needed or str(port) in re.findall(r"\d+", running))
+            by_flag = re.search(rf"--{_PORT_FLAGS.get(purpose.partition(' ')[0])}[= ]\S*?(\d+)(?!\S)", running)
+            served = by_flag[1] == str(port) if by_flag else running and port in needed
             if served and error.errno == errno.EADDRINUSE:
                 yield Diagnosis(OK, "port", f"{port} ({purpose}) is in use; the project's manager runs (make run)")
                 continue
