@@ -67,3 +67,16 @@ def test_plans_and_oracles_are_listed(capsys: pytest.CaptureFixture[str]) -> Non
 def test_invalid_options_are_reported(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["perturb", FILE, *options]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_scenarios_of_a_file_are_named_and_repeated_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path := tmp_path / "two.py").write_text(
+        "from clientgo.perturb import Scenario, create\n"
+        "from tests.perturb.greetings import Correct, StatusFirst, greeting\n"
+        'A = Scenario(Correct, [create(greeting())], name="first one")\n'
+        'B = Scenario(StatusFirst, [create(greeting())], name="second one")\n'
+    )
+    assert main(["perturb", str(path), "--kind", "crash-before", "--quiet"]) == 1
+    output = capsys.readouterr().out
+    assert output.index("Scenario first one") < output.index("Scenario second one")
+    assert f"clientgo perturb {path} --scenario 'second one' --plan crash-before:2" in output

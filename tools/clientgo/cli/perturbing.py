@@ -9,6 +9,7 @@ A Python file defines `Scenario` objects, and may import modules of the current 
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -43,8 +44,11 @@ def perturb(options: argparse.Namespace, root: Path) -> int:
     """
     selection = selection_of(options)
     sys.path.insert(0, str(root))
-    outcomes = []
-    for scenario in _scenarios(options):
+    scenarios, outcomes = _scenarios(options), []
+    for scenario in scenarios:
+        if len(scenarios) > 1:
+            options.scenario = scenario.name  # which the command has that repeats a plan
+            say(f"Scenario {scenario.name}")
         if options.list:
             _list(scenario, selection)
             continue
@@ -118,7 +122,7 @@ def _list(scenario: Scenario, selection: PlanSelection) -> None:
 
 
 def _command(options: argparse.Namespace, scenario: Scenario) -> str:
-    name = f" --scenario {scenario.name}" if options.scenario else ""
+    name = f" --scenario {shlex.quote(scenario.name)}" if options.scenario else ""
     operator = f" -- {' '.join(options.arguments)}" if options.arguments else ""
     return f"clientgo perturb {options.file}{name}{{steps}} --plan {{plan}}{operator}"
 
