@@ -164,8 +164,6 @@ def test_mistyped_object_that_is_not_stored_is_a_bad_request(kube: Kube, path: s
         ("admissionregistration.k8s.io/v1/validatingadmissionpolicies", {"spec": {"failurePolicy": ""}}),
         ("admissionregistration.k8s.io/v1/validatingadmissionpolicies",
          {"spec": {"matchConstraints": {"matchPolicy": ""}}}),
-        ("admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
-         {"spec": {"paramRef": {"name": "a", "parameterNotFoundAction": ""}}}),
         ("certificates.k8s.io/v1/certificatesigningrequests", {"spec": {"usages": ["", None]}}),
         (f"discovery.k8s.io/v1/{NAMESPACED}/endpointslices", {"addressType": "IPv4", "ports": [{"protocol": ""}]}),
         (f"networking.k8s.io/v1/{NAMESPACED}/networkpolicies", {"spec": {"ingress": [{"ports": [{"protocol": ""}]}]}}),

@@ -224,7 +224,12 @@ def _parts_errors(version: Object, places: dict[str, str], *, status: bool) -> C
         for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
             yield from _column_errors(column, f"{places['additionalPrinterColumns']}[{index}]")
     if "selectableFields" in places and version.get("selectableFields"):
-        yield from _selectable_errors(version["selectableFields"], schema or {}, places["selectableFields"])
+        if schema is None:
+            is_common = places["selectableFields"] == "spec.selectableFields"
+            where = "validations.schema is" if is_common else "`version.schema.openAPIV3Schema` is not"
+            yield invalid_value(places["selectableFields"], "", f"may only be set when {where} included")
+        else:
+            yield from _selectable_errors(version["selectableFields"], schema, places["selectableFields"])
 
 
 def _scale_errors(scale: Object, field_path: str) -> Causes:
@@ -287,8 +292,8 @@ def _conversion_errors(conversion: Object, *, preserving: bool) -> Causes:
         field = f"{field_path}.strategy"
         yield not_supported(field, strategy, _STRATEGIES) if strategy else required(field)
     if strategy != "Webhook":
-        for field, value in (("webhookClientConfig", client), ("conversionReviewVersions", reviews)):
-            if value:
+        for field, is_set in (("webhookClientConfig", client is not None), ("conversionReviewVersions", bool(reviews))):
+            if is_set:
                 yield forbidden_field(f"{field_path}.{field}", "should not be set when strategy is not set to Webhook")
         return
     if client is None:

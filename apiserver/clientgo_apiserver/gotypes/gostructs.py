@@ -27,8 +27,11 @@ class _Member(NamedTuple):
 
 
 def go_struct(name: str, value: Any) -> Any:
-    """Return an API value as the internal struct of this name; without such a type, return it as it is."""
-    message = _find(name)
+    """Return an API value as the internal struct of this name; without such a type, return it as it is.
+
+    Types of the API machinery have no internal ones: their fields are in the order of the type.
+    """
+    message = _find(name) or find_message(META, name)
     return value if message is None or value is None else _struct(message, value)
 
 
@@ -40,7 +43,7 @@ def _find(name: str) -> Message | None:
 
 def _struct(message: Message, value: Any) -> Any:
     if message.api_version == META:  # which has no internal types
-        return value
+        return _in_order(message, value)
     if message.name == "PodSpec":
         # In the API, these are fields of the pod; in the internal type, of its security context.
         host = {field: value[field] for field in _HOST if field in value}
@@ -55,6 +58,22 @@ def _struct(message: Message, value: Any) -> Any:
         else:
             struct[name] = _member(field, zero, values.get(key))
     return struct
+
+
+def _in_order(message: Message, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    fields = {field.name: field for field in message.fields.values()}
+    known = {name: _ordered_member(field, value[name]) for name, field in fields.items() if name in value}
+    return {**known, **{name: member for name, member in value.items() if name not in known}}
+
+
+def _ordered_member(field: ProtobufField, value: Any) -> Any:
+    if field.mapped and isinstance(value, dict):
+        return dict(sorted(value.items()))
+    if field.message is None or value is None:
+        return value
+    return [_in_order(field.message, item) for item in value] if field.repeated else _in_order(field.message, value)
 
 
 @cache

@@ -32,7 +32,7 @@ _GATED: Object = {
 def set_defaults(resource: Resource, message: Message, obj: Object, old: Object | None, now: str) -> Object:
     """Return a decoded object with its defaults and the fields that Go always writes."""
     new = complete(message, set_kind_defaults(resource, obj, old, now), old)
-    return _with_template_generation(new, old) if resource.kind == "DaemonSet" else new
+    return with_template_generation(new, template_generation(new)) if resource.kind == "DaemonSet" else new
 
 
 def set_kind_defaults(resource: Resource, obj: Object, old: Object | None, now: str) -> Object:
@@ -134,20 +134,19 @@ def _secret(obj: Object, _: Object | None) -> Object:
     return {**stored, "data": {**(obj.get("data") or {}), **encoded}}
 
 
-def _with_template_generation(new: Object, old: Object | None) -> Object:
-    """Return a DaemonSet whose annotation counts the changes of its template, as a field of older versions did."""
-    meta, source = new["metadata"], new if old is None else old
-    sent = str((source["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION) or 1)
-    if re.fullmatch(r"[+-]?[0-9]{1,18}", sent, re.ASCII) is None:
-        reason = f'strconv.ParseInt: parsing "{sent}": invalid syntax'
+def template_generation(obj: Object) -> int:
+    """Return the number in the annotation of a DaemonSet, a field of older versions; 0 without it; DecodeError."""
+    text = str((obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION) or 0)
+    if re.fullmatch(r"[+-]?[0-9]{1,18}", text, re.ASCII) is None:
+        reason = f'strconv.ParseInt: parsing "{text}": invalid syntax'
         raise DecodeError(reason)
-    number = max(1, int(sent))
-    if old is not None:
-        number += new["spec"]["template"] != old["spec"]["template"]
-    return {
-        **new,
-        "metadata": {**meta, "annotations": {**meta.get("annotations", {}), TEMPLATE_GENERATION: str(number)}},
-    }
+    return int(text)
+
+
+def with_template_generation(obj: Object, number: int) -> Object:
+    """Return a DaemonSet with this number in its annotation."""
+    annotations = {**obj["metadata"].get("annotations", {}), TEMPLATE_GENERATION: str(number)}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
 
 
 def _node(obj: Object, _: Object | None) -> Object:
@@ -188,6 +187,18 @@ def _has_content(name: str, text: str) -> bool:
 
 
 _AUTOSCALING_FIELDS: tuple[str, ...] = ("behavior", "conditions", "current-metrics", "metrics")
+
+
+def _daemon_set(obj: Object, _: Object | None) -> Object:
+    """Return a DaemonSet whose numbers of a rolling update are 0 if it has another strategy, and not the defaults."""
+    spec = obj.get("spec") or {}
+    strategy = spec.get("updateStrategy") or {}
+    if strategy.get("rollingUpdate") is None or strategy.get("type") in (None, "", "RollingUpdate"):
+        return obj
+    rolling = {"maxUnavailable": 0, "maxSurge": 0, **strategy["rollingUpdate"]}
+    return {**obj, "spec": {**spec, "updateStrategy": {**strategy, "rollingUpdate": rolling}}}
+
+
 _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] = {
     ("", "namespaces"): _namespace,
     ("", "nodes"): _node,
@@ -196,6 +207,7 @@ _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] =
     ("", "secrets"): _secret,
     ("", "services"): service,
     ("apiextensions.k8s.io", "customresourcedefinitions"): crdschema.with_defaults,
+    ("apps", "daemonsets"): _daemon_set,
     ("autoscaling", "horizontalpodautoscalers"): _autoscaler,
     ("batch", "jobs"): _job,
 }

@@ -3,13 +3,18 @@
 from collections.abc import Callable, Mapping
 
 from clientgo.meta.apply.mergerules import FieldPath
+from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import Cause
 from clientgo_apiserver.crds import crdstatus
 from clientgo_apiserver.crds.crdschema import with_stored_version
 from clientgo_apiserver.crds.definitions import definition_warnings
 from clientgo_apiserver.registry.autoscalers import autoscaler_v1_to_v2
-from clientgo_apiserver.registry.defaults.kinds import is_written_with_status
+from clientgo_apiserver.registry.defaults.kinds import (
+    is_written_with_status,
+    template_generation,
+    with_template_generation,
+)
 from clientgo_apiserver.registry.strategies.addresswarnings import ip_warnings
 from clientgo_apiserver.registry.strategies.certificates import ApprovalStrategy, RequestStatusStrategy, RequestStrategy
 from clientgo_apiserver.registry.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
@@ -99,6 +104,27 @@ class _DeploymentStrategy(Strategy):
 
     def _counted(self, _: Write, obj: Object) -> object:
         return obj["spec"], obj["metadata"].get("annotations")
+
+
+class _DaemonSetStrategy(Strategy):
+    """Strategy of DaemonSets, whose annotation counts the changes of the template, after managed fields are set."""
+
+    def prepare_for_create(self, _: Write, new: Object) -> Object:
+        """Return the DaemonSet with its first number."""
+        return with_template_generation(new, max(1, template_generation(new)))
+
+    def prepare_for_update(self, context: Write, new: Object, old: Object) -> Object:
+        """Return the DaemonSet with the old number, or the next one, and its generation."""
+        number = template_generation(old) + (not same(new["spec"]["template"], old["spec"]["template"]))
+        return super().prepare_for_update(context, with_template_generation(new, number), old)
+
+
+class _DaemonSetStatusStrategy(StatusStrategy):
+    """Strategy of the status of DaemonSets."""
+
+    def prepare_for_update(self, _: Write, new: Object, old: Object) -> Object:
+        """Return the DaemonSet with the old number of changes."""
+        return with_template_generation(new, template_generation(old))
 
 
 class _AutoscalerStrategy(Strategy):
@@ -311,6 +337,8 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("", "events", ""): Strategy(propagation=""),
     ("apiextensions.k8s.io", "customresourcedefinitions", ""): _DefinitionStrategy(),
     ("apiregistration.k8s.io", "apiservices", ""): _APIServiceStrategy(),
+    ("apps", "daemonsets", ""): _DaemonSetStrategy(),
+    ("apps", "daemonsets", "status"): _DaemonSetStatusStrategy(),
     ("apps", "deployments", ""): _DeploymentStrategy(),
     ("apps", "deployments", "status"): StatusStrategy("labels"),
     ("apps", "deployments", "scale"): _DeploymentStrategy(),

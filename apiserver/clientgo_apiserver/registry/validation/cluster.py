@@ -12,7 +12,6 @@ from clientgo_apiserver.gotypes.gostructs import go_struct
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.network import cidr
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
-from clientgo_apiserver.registry.validation.storage import VOLUME_SETTINGS
 
 _FAMILIES = 2
 
@@ -51,13 +50,6 @@ def local_bundle(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject certificates of a server that is this one."""
     size = len(base64.b64decode(value))
     yield invalid_value("", f"{size} bytes", "local APIServices may not have a caBundle")
-
-
-@rule()
-def any_volume(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require some source of an inline volume."""
-    if not value.keys() - VOLUME_SETTINGS:
-        yield required("", "must specify a volume type")
 
 
 @rule()

@@ -264,6 +264,10 @@ def _condition(path: str, operator: str = "", expected: str = "") -> ScopeTest:
         return lambda scope: scope.old is None or not same(read(scope.value), read(scope.old))
     if operator in ("", "empty"):
         return lambda scope: (actual(scope) in (None, "", [], {}, False)) is (operator == "empty")
+    if operator == "network":
+        return lambda scope: network.is_network(actual(scope) or "")
+    if operator == "convertible":
+        return lambda scope: controllers.is_convertible(actual(scope) or _EMPTY)
     if operator in ("set", "unset"):
         return lambda scope: (actual(scope) is None) is (operator == "unset")
     if operator == "!=":

@@ -284,17 +284,25 @@ def ip_address(value: Any, _: FieldScope | None = None) -> Iterator[Cause]:
 
 
 @rule()
-def one_type(value: Any, _: FieldScope, fields: str, word: str, detail: str = "") -> Iterator[Cause]:
-    """Reject more than one of the comma-separated fields, and none if `detail` says which are required.
+def one_type(value: Any, scope: FieldScope, fields: str, word: str, *further: str) -> Iterator[Cause]:
+    """Reject more than one of the comma-separated fields, and none if a further text says what is required.
 
-    A field with a plus sign is accepted beside earlier ones.
+    The first is checked by the rules of the type that the last text names. A field with a plus sign is accepted beside
+    earlier ones.
     """
+    detail, name = (*further, "", "")[:2]
     set_fields = [field for field in fields.split(",") if value.get(field.removeprefix("+")) is not None]
-    for field in set_fields[1:]:
-        if not field.startswith("+"):
-            yield forbidden_field(field, f"may not specify more than 1 {word}")
+    rejected = [field for field in set_fields[1:] if not field.startswith("+")]
+    if name:
+        yield from scope.errors_of(name, {key: member for key, member in value.items() if key not in rejected})
+    for field in rejected:
+        yield forbidden_field(_SHOWN.get(field, field), f"may not specify more than 1 {word}")
     if not set_fields and detail:
         yield required_value("", detail)
+
+
+_SHOWN = {"cephfs": "cephFS"}
+"""Fields that messages name otherwise."""
 
 
 @rule(update=True)

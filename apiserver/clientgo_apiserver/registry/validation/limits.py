@@ -77,7 +77,7 @@ def _scope_errors(name: str, hard: Iterable[str]) -> Iterator[str]:
     yield from (
         "unsupported scope applied to resource"
         for resource in hard
-        if "/" not in resource and resource not in _SCOPES[name]
+        if _is_quota_name(resource) and "/" not in resource and resource not in _SCOPES[name]
     )
 
 

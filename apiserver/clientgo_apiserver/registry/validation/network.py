@@ -35,6 +35,11 @@ _LINK_LOCAL_MULTICAST = (ipaddress.ip_network("224.0.0.0/24"), ipaddress.ip_netw
 ParsedNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
+def is_network(value: str) -> bool:
+    """Return whether a text is an address range."""
+    return _network(value) is not None
+
+
 def _network(value: Any) -> ParsedNetwork | None:
     try:
         return ipaddress.ip_network(names.without_zeros(value), strict=False) if "/" in value else None
@@ -167,10 +172,11 @@ def named_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
         seen.add(name)
 
 
-@rule()
-def required_names(value: list[Object], _: FieldScope) -> Iterator[Cause]:
+@rule(absent=True)
+def required_of_several(value: str | None, scope: FieldScope) -> Iterator[Cause]:
     """Require names of several ports."""
-    yield from (required(f"[{at}].name") for at, named in enumerate(value) if len(value) > 1 and not named.get("name"))
+    if not value and len((scope.enclosing("EndpointSubset") or {}).get("ports") or ()) > 1:
+        yield required("")
 
 
 @rule()

@@ -40,7 +40,7 @@ def not_empty_selector(value: Object, _: FieldScope, kind: str) -> Iterator[Caus
 def convertible_selector(value: Object, _: FieldScope, detail: str) -> Iterator[Cause]:
     """Reject a selector whose requirements have no meaning."""
     if not is_convertible(value):
-        cause = invalid_value("", value, detail)
+        cause = invalid_value("", go_struct("LabelSelector", value), detail)
         yield cause if detail else replace(cause, message=cause.message.removesuffix(": "))
 
 

@@ -22,6 +22,8 @@ _SOURCES = {
     "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource",
     "ContainerResource": "containerResource",
 }  # fmt: skip
+_CHECKED_SOURCES = ("object", "external", "pods", "resource", "containerResource")
+"""Sources in the order in which they are checked."""
 _IMMUTABLE = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 _PREFIX = "batch.kubernetes.io/"
@@ -271,8 +273,17 @@ def container_resource_name(value: str, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def metric_source(metric: Object, _: FieldScope) -> Iterator[Cause]:
-    """Require exactly the source that a metric's type names."""
+def generated_later(selector: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject the selector of a job's template."""
+    yield invalid_value("", go_struct("LabelSelector", selector), "`selector` will be auto-generated")
+
+
+@rule()
+def metric_source(metric: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Require exactly the source that a metric's type names, and check the first."""
+    first = next((field for field in _CHECKED_SOURCES if metric.get(field) is not None), "")
+    if first:
+        yield from scope.errors_of("MetricSource", {first: metric[first]})
     expected = _SOURCES.get(metric.get("type") or "")
     if expected and metric.get(expected) is None:
         yield required(expected, "must populate information for the given metric source")
