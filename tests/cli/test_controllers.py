@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from clientgo.cli.project import Project
+from clientgo.meta.objects import LAST_APPLIED
 from clientgo.meta.yamlio import to_yaml
 from tests.cli.projects import FOO, clientgo, foo_project, kind, new_project, read_files, rejected, run
 from tests.codegen.generating import CREDENTIALS
@@ -171,7 +172,8 @@ def test_third_party_kind_is_recorded_as_external_beside_the_group_of_the_projec
 def test_definition_is_copied_without_conversion_and_status(tmp_path: Path, form: str) -> None:
     definition = yaml.safe_load(CREDENTIALS.read_text())
     definition["status"] = {"conditions": []}
-    definition["metadata"]["uid"] = "1"
+    approval = {"api-approved.kubernetes.io": "https://example.com/pull/1"}
+    definition["metadata"] |= {"uid": "1", "annotations": {**approval, LAST_APPLIED: "{}"}, "labels": {"a": "b"}}
     definition["spec"]["conversion"] = {"strategy": "Webhook"}
     other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other"}}
     objects = [other, definition]
@@ -183,7 +185,8 @@ def test_definition_is_copied_without_conversion_and_status(tmp_path: Path, form
 
     copied = yaml.safe_load(read_files(project)["config/crd/external/credentials.example.net_credentials.yaml"])
     assert copied.keys() == {"apiVersion", "kind", "metadata", "spec"}
-    assert copied["metadata"] == {"name": "credentials.credentials.example.net"}
+    name = "credentials.credentials.example.net"
+    assert copied["metadata"] == {"name": name, "labels": {"a": "b"}, "annotations": approval}
     assert copied["spec"] == {name: part for name, part in definition["spec"].items() if name != "conversion"}
 
 

@@ -93,6 +93,8 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
         controller.note()
         add_controller(writer, project, controller)
     _close(writer, project, root, "updated")
+    if definition:
+        say(f"The types will be in {resource.path}")
     if not options.make:
         edited = f"edit the spec in {resource.path.replace('.', '/')} and config/samples, then " if wants_api else ""
         say(f"Next: {edited}make manifests generate")

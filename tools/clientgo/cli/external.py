@@ -1,6 +1,7 @@
 """Third-party kinds of a project: their types are generated from a copy of their CRD."""
 
 from pathlib import Path
+from typing import Any
 
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
@@ -11,7 +12,7 @@ from clientgo.codegen.model import short_name
 from clientgo.codegen.names import identifier
 from clientgo.codegen.problems import Problems
 from clientgo.codegen.render.schematypes import class_name
-from clientgo.meta.objects import GroupVersionKind
+from clientgo.meta.objects import LAST_APPLIED, GroupVersionKind
 from clientgo.meta.yamlio import read_yaml, to_yaml
 
 
@@ -54,5 +55,13 @@ def _text(file: Path, group: str, kind: str) -> str:
             # Neither the state that a cluster has added, nor a conversion webhook, which a test server cannot call.
             spec = {name: value for name, value in document["spec"].items() if name != "conversion"}
             head = {"apiVersion": document["apiVersion"], "kind": document["kind"]}
-            return to_yaml({**head, "metadata": {"name": document["metadata"]["name"]}, "spec": spec}).rstrip()
+            return to_yaml({**head, "metadata": _metadata(document["metadata"]), "spec": spec}).rstrip()
     raise AssertionError(f"{file} had the kind when it was first read")
+
+
+def _metadata(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return the name, the labels, and the annotations, of which a group such as `x.k8s.io` needs its approval."""
+    annotations = metadata.get("annotations") or {}
+    written = {name: value for name, value in annotations.items() if name != LAST_APPLIED}
+    parts = {"name": metadata["name"], "labels": metadata.get("labels"), "annotations": written}
+    return {name: value for name, value in parts.items() if value}
