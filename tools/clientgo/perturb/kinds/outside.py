@@ -2,14 +2,17 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from clientgo.perturb.compare import OUTSIDE, UUID, Masks
-from clientgo.perturb.differences import FieldPath, differences
+from clientgo.perturb.compare import OUTSIDE, UUID, Masks, normalized
+from clientgo.perturb.differences import FieldPath, MaskedValue, differences, time_of
 from clientgo.perturb.kinds.order import serves_others_first
 from clientgo.perturb.kinds.rehearsal import Moment
 from clientgo.perturb.record import ScenarioRun
+
+MIN_RANDOM = 6
+"""Length of a text from which it is looked for in texts outside."""
 
 OutsideDifference = tuple[FieldPath, Any, Any]
 """Path, expected and actual value."""
@@ -17,7 +20,9 @@ OutsideDifference = tuple[FieldPath, Any, Any]
 
 def outside_differences(expected: Moment, actual: Moment, masks: Masks) -> list[OutsideDifference]:
     """Return the differences of the states outside, except those of ids and of the order of service."""
-    before, after = (_named(each.run.outside[each.number], _uids(each)) for each in (expected, actual))
+    before, after = (
+        _named(each.run.outside[each.number], _uids(each), _random_texts(each, masks)) for each in (expected, actual)
+    )
     results = _counting(before, after, masks)
     if not results or serves_others_first((each[1:] for each in results), actual.run):
         return []
@@ -43,13 +48,36 @@ def _uids(moment: Moment) -> dict[str, str]:
     return {uid: f"({'uid' if uid in present else 'former uid'} of {ref})" for uid, ref in changed.items()}
 
 
-def _named(value: Any, uids: Mapping[str, str]) -> Any:
-    """Return a value with names in place of uids; keys are texts."""
+def _random_texts(moment: Moment, masks: Masks) -> dict[str, str]:
+    """Return the texts that stand for random values of present and former objects, such as generated names."""
+    return {
+        value: f"({'.'.join(path)} of {ref})"
+        for state in moment.run.states[: moment.number % len(moment.run.states) + 1]
+        for ref, obj in normalized(state, masks).items()
+        for path, value in _masked_texts(obj)
+    }
+
+
+def _masked_texts(value: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
+    if isinstance(value, MaskedValue):
+        if isinstance(value.value, str) and len(value.value) >= MIN_RANDOM and time_of(value.value) is None:
+            yield path, value.value
+    elif isinstance(value, dict | list):
+        for key, member in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _masked_texts(member, (*path, str(key)))
+
+
+def _named(value: Any, uids: Mapping[str, str], randoms: Mapping[str, str]) -> Any:
+    """Return a value with names in place of uids and random texts; keys are texts."""
     if isinstance(value, Mapping):
-        return {_named(str(key), uids): _named(member, uids) for key, member in value.items()}
+        return {_named(str(key), uids, randoms): _named(member, uids, randoms) for key, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_named(item, uids) for item in value]
-    return UUID.sub(lambda match: uids.get(match[0], "(uid)"), value) if isinstance(value, str) else value
+        return [_named(item, uids, randoms) for item in value]
+    if not isinstance(value, str):
+        return value
+    for text, name in randoms.items():
+        value = value.replace(text, name)
+    return UUID.sub(lambda match: uids.get(match[0], "(uid)"), value)
 
 
 def _without_ids(value: Any, names: set[str]) -> Any:

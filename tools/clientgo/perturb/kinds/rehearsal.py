@@ -17,6 +17,7 @@ from clientgo.perturb.differences import (
     differences,
     is_absent,
     state_differences,
+    time_of,
     value_at,
 )
 from clientgo.perturb.kinds.derived import (
@@ -266,10 +267,17 @@ def _by_record(difference: StateDifference) -> Iterator[StateDifference]:
 
 def _persists(first: StateDifference, second: StateDifference | None) -> bool:
     """Return whether a difference is there again, and is not a record of what has happened, which grows each time."""
-    if second is None:
+    if second is None or _are_random(first, second):
         return False
     is_other = isinstance(first.actual, MaskedValue) or first.actual != second.actual
     return not (is_record(first.path) and is_other)
+
+
+def _are_random(first: StateDifference, second: StateDifference) -> bool:
+    """Return whether a text is another one in each of four runs, such as a name that an operator generates."""
+    values = [*first[2:], *second[2:]]
+    are_texts = all(isinstance(value, str) and time_of(value) is None for value in values)
+    return are_texts and len(set(values)) == len(values)
 
 
 def comes_with_time(difference: StateDifference, later: Moment) -> bool:

@@ -71,7 +71,9 @@ def changing(states: Iterable[ClusterState], masks: Masks) -> set[tuple[ObjectRe
 
 def _is_chosen_anew(before: Any, after: Any) -> bool:
     are_masked = isinstance(before, MaskedValue) and isinstance(after, MaskedValue)
-    return are_masked and before.value != after.value and time_of(before.value) is None
+    return (
+        are_masked and before.value not in (None, "") and before.value != after.value and time_of(before.value) is None
+    )
 
 
 class SlowPods(Perturbation):
