@@ -9,7 +9,7 @@ import pytest
 
 from clientgo.manager import Reconciler
 from clientgo.meta import ObjectMeta, api_type, meta_for, object_name, replace
-from clientgo.perturb import change, create, delete, perturb
+from clientgo.perturb import ClusterState, change, create, delete, perturb
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,27 @@ class StoresFirst(Names, name="stores-first"):
 def test_record_under_a_key_that_no_object_has_is_a_difference() -> None:
     [finding] = perturb(StoresFirst, STEPS, plans=["crash-before:2"], outside=PLAIN).failed
     assert finding.findings[0].oracle == "outside"
+
+
+class Hosted(Store):
+    """Ends what it has with the last disk, without the operator."""
+
+    def observe(self, state: ClusterState) -> None:
+        if not any(ref.resource.startswith("disks.") for ref in state):
+            self.sizes.clear()
+
+
+class Leaves(Names, name="leaves"):
+    """Leaves its records to the system that has them."""
+
+    store = Hosted(lambda _, size: size)
+
+    def finalize(self, disk: Disk) -> None: ...
+
+
+def test_what_a_system_outside_has_can_end_with_an_object() -> None:
+    [result] = perturb(Leaves, STEPS, plans=["reference"], outside=Leaves.store)
+    assert [len(state) for state in result.run.outside] == [1, 1, 0]
 
 
 class Optional(Reconciler[Disk], owns=[Part], name="optional"):

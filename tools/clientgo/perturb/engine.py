@@ -4,7 +4,7 @@ The operator runs as usual, with real caches, queues and threads, on a server in
 one at a time, in an order that depends on nothing but the plan. So equal runs are equal, and a plan's name repeats it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from clientgo.clock import SYSTEM_CLOCK
@@ -355,23 +355,29 @@ class Engine:
         run.states.append(world.state)
         run.revisions.append(world.server.revision)
         when = f"at rest after step {world.step + 1}"
-        if self.scenario.outside is not None:
-            try:
-                run.outside.append(self.scenario.outside.state())
-            except Exception as error:  # noqa: BLE001  # of the user's fake
-                run.failure = f"the state outside cannot be read {when}: {type(error).__name__}: {error}"
+        if (outside := self.scenario.outside) is not None:
+            _call_fake(lambda: run.outside.append(outside.state()), run, f"the state outside cannot be read {when}")
         if world.noise or world.perturbation.blind:
             return  # the operator is not at rest, or cannot see what the invariants are about
         for invariant in self.scenario.at_rest:
             _ask(invariant, world.state, run, when)
 
     def _check(self, run: ScenarioRun, world: World, change: ObjectChange) -> None:
+        if (observe := getattr(self.scenario.outside, "observe", None)) is not None:
+            _call_fake(lambda: observe(world.state), run, f"the system outside failed at revision {change.revision}")
         for invariant in self.scenario.invariants:
             _ask(invariant, world.state, run, f"at revision {change.revision}, when {change.ref} was {change.kind}")
 
 
 def _exit_of(world: World) -> str:
     return next((operator.ended for operator in world.operators if operator.ended), "")
+
+
+def _call_fake(call: Callable[[], object], run: ScenarioRun, text: str) -> None:
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001  # of the user's fake
+        run.failure = f"{text}: {type(error).__name__}: {error}"
 
 
 def _unsupported_by(world: World) -> str:

@@ -37,7 +37,11 @@ class Invariant(Protocol):
 
 
 class Outside(Protocol):
-    """System outside the cluster that the operator changes, in this process."""
+    """System outside the cluster that the operator changes, in this process.
+
+    If it has a method `observe(state)`, that is called with the `ClusterState` at every revision: what it has of an
+    object can end with it, as a release on a cluster that is deleted.
+    """
 
     def reset(self) -> None:
         """Forget everything, before a run."""
