@@ -226,8 +226,8 @@ def _parts_errors(version: Object, places: dict[str, str], *, status: bool) -> C
     if "selectableFields" in places and version.get("selectableFields"):
         if schema is None:
             is_common = places["selectableFields"] == "spec.selectableFields"
-            where = "validations.schema is" if is_common else "`version.schema.openAPIV3Schema` is not"
-            yield invalid_value(places["selectableFields"], "", f"may only be set when {where} included")
+            words = "validations.schema is" if is_common else "`version.schema.openAPIV3Schema` is not"
+            yield invalid_value(places["selectableFields"], "", f"may only be set when {words} included")
         else:
             yield from _selectable_errors(version["selectableFields"], schema, places["selectableFields"])
 

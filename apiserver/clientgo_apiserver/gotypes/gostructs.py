@@ -64,8 +64,8 @@ def _in_order(message: Message, value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     fields = {field.name: field for field in message.fields.values()}
-    known = {name: _ordered_member(field, value[name]) for name, field in fields.items() if name in value}
-    return {**known, **{name: member for name, member in value.items() if name not in known}}
+    ordered = {name: _ordered_member(field, value[name]) for name, field in fields.items() if name in value}
+    return {**ordered, **{name: member for name, member in value.items() if name not in ordered}}
 
 
 def _ordered_member(field: ProtobufField, value: Any) -> Any:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -357,11 +357,21 @@ def manager_command(root: Path) -> str:
     return match[0] if match else ""
 
 
+def _flag_ports(command: str) -> dict[str, str]:
+    """Return the ports of the flags of a command line, by flag."""
+    results = {}
+    for word, following in pairwise([*command.split(), ""]):
+        name, is_joined, value = word.partition("=")
+        results[name.removeprefix("--")] = (value if is_joined else following).rpartition(":")[2]
+    return results
+
+
 def check_ports(ports: Mapping[int, str], needed: Container[int], *, running: str = "") -> Iterator[Diagnosis]:
     """Check that ports are free, by their purposes; only those that are needed are a problem.
 
     While the project's manager is `running`, with this command line, it has the ports of its flags, else those needed.
     """
+    flags = _flag_ports(running)
     free, fix = [], "stop the program that has it, or set another port by flag"
     for port, purpose in ports.items():
         try:
@@ -369,8 +379,8 @@ def check_ports(ports: Mapping[int, str], needed: Container[int], *, running: st
             free.append(str(port))
         except OSError as error:
             state = PROBLEM if port in needed else WARNING
-            by_flag = re.search(rf"--{_PORT_FLAGS.get(purpose.partition(' ')[0])}[= ]\S*?(\d+)(?!\S)", running)
-            served = by_flag[1] == str(port) if by_flag else running and port in needed
+            by_flag = flags.get(_PORT_FLAGS.get(purpose.partition(" ")[0], ""))
+            served = by_flag == str(port) if by_flag else running and port in needed
             if served and error.errno == errno.EADDRINUSE:
                 yield Diagnosis(OK, "port", f"{port} ({purpose}) is in use; the project's manager runs (make run)")
                 continue

@@ -63,5 +63,5 @@ def _metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     """Return the name, the labels, and the annotations, of which a group such as `x.k8s.io` needs its approval."""
     annotations = metadata.get("annotations") or {}
     written = {name: value for name, value in annotations.items() if name != LAST_APPLIED}
-    parts = {"name": metadata["name"], "labels": metadata.get("labels"), "annotations": written}
-    return {name: value for name, value in parts.items() if value}
+    fields = {"name": metadata["name"], "labels": metadata.get("labels"), "annotations": written}
+    return {name: value for name, value in fields.items() if value}
