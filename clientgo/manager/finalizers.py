@@ -138,7 +138,8 @@ class Finalizers:
         """Call `clean_up(obj)` before an object is deleted; it is called again if a later write fails.
 
         Raises:
-            ValueError: the name is already registered, or API servers reject it.
+            ValueError: the name is already registered, or API servers reject it for all kinds. Built-in kinds need one
+                with a domain.
         """
         check_finalizer(name)
         if name in self._functions:

@@ -112,7 +112,7 @@ class Reconciler(Generic[T]):
     `reconcile` and `finalize` may be coroutine functions (`async def`), which run in the event loop of their worker.
 
     `client` reads from the cache and writes to the server, `recorder` records events; without one they are dropped.
-    `clock` is the time of the reconciler, for `utc(self.clock)`: by default that of the manager.
+    `clock` is the time of the reconciler, for `utc(self.clock)`: by default that of the manager, from `setup` on.
     """
 
     declaration: ClassVar[ControllerDeclaration] = ControllerDeclaration()

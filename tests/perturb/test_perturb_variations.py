@@ -11,11 +11,13 @@ from clientgo.kubernetes.types.core_v1 import (
     Node,
     NodeCondition,
     NodeStatus,
+    PersistentVolumeClaim,
     Pod,
     PodSpec,
     Secret,
 )
 from clientgo.kubernetes.types.rbac_v1 import PolicyRule, Role
+from clientgo.kubernetes.types.storage_v1 import StorageClass
 from clientgo.manager import ControllerBuilder, Reconciler, create_or_update, set_owner_reference
 from clientgo.meta import ObjectMeta, ObjectName, meta_for, new_controller_ref, object_name, replace
 from clientgo.perturb import PlanSelection, ScenarioRun, create, perturb, run_scenario
@@ -192,6 +194,51 @@ def test_status_of_an_object_that_the_operator_never_writes_is_that_of_the_serve
     ready = NodeCondition(type="Ready", status="True", reason="Test", message="as the user says")
     node = Node(metadata=ObjectMeta(name="n"), status=NodeStatus(conditions=[ready]))
     perturb(CountsNodes, [create(node), create(greeting())], only=["dependency"]).check()
+
+
+MARKED = {"annotations": {"example.com/grow": "true"}}
+FAST = {
+    "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast", **MARKED},
+    "provisioner": "example.com", "allowVolumeExpansion": True,
+}  # fmt: skip
+REQUESTS = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+CLAIM = {
+    "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "default"},
+    "spec": {"storageClassName": "fast", **REQUESTS},
+}  # fmt: skip
+
+
+class Labels(Reconciler[ConfigMap], name="labels"):
+    """Labels each ConfigMap."""
+
+    def reconcile(self, config: ConfigMap) -> None:
+        if "seen" not in config.metadata.labels:
+            self.client.patch(config, {"metadata": {"labels": {"seen": "yes"}}})
+
+
+@pytest.mark.parametrize("ignore", [[], ["persistentvolumes:*"]], ids=["compared", "ignored"])
+def test_volume_that_is_provisioned_has_another_name_in_each_run(ignore: list[str]) -> None:
+    config = ConfigMap(metadata=ObjectMeta(name="c", namespace="default"))
+    perturb(Labels, [create(config), create(FAST), create(CLAIM)], only=["crash-before", "down"], ignore=ignore).check()
+
+
+class Grows(Reconciler[PersistentVolumeClaim], name="grows"):
+    """Asks once for more, while the class of the claim has the mark, and records what there was before."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        builder.watches(StorageClass, lambda _: map(object_name, self.client.list(PersistentVolumeClaim)))
+
+    def reconcile(self, claim: PersistentVolumeClaim) -> None:
+        storage = self.client.find(StorageClass, ObjectName("", claim.spec.storage_class_name or ""))
+        is_marked = storage is not None and storage.metadata.annotations.get("example.com/grow") == "true"
+        if is_marked and "example.com/before" not in claim.metadata.annotations:
+            grown = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
+            self.client.patch(claim, {"metadata": {"annotations": {"example.com/before": "1Gi"}}, **grown})
+
+
+@pytest.mark.parametrize("kind", ["metadata", "crash-before"])
+def test_object_that_a_mark_of_another_one_releases_may_stay_as_it_was_changed(kind: str) -> None:
+    perturb(Grows, [create(FAST), create(CLAIM)], only=[kind]).check()
 
 
 class Inherits(Reconciler[Greeting], name="inherits"):

@@ -61,7 +61,7 @@ class Masks:
         """Paths of the state outside that differ between the learning runs."""
         for text in ignore:
             resource, _, path = text.partition(":")
-            if path:
+            if path not in ("", "*"):
                 self.fields.add((resource, _keys(path)))
             else:
                 self.resources.add(resource)
@@ -102,7 +102,7 @@ class Masks:
     def learn(self, first: ClusterState, second: ClusterState) -> None:
         """Mask what differs between the same state of two learning runs."""
         for ref in first.keys() ^ second.keys():
-            if "-" in ref.name and not _is_generated(first.get(ref) or second[ref]):
+            if "-" in ref.name and not _is_generated(first.get(ref) or second[ref]) and not UUID.search(ref.name):
                 self.names.add((ref.resource, ref.name.rpartition("-")[0]))
                 self.are_times = False
         before, after = normalized(first, self), normalized(second, self)
@@ -175,11 +175,12 @@ def _renamed(state: ClusterState, masks: Masks) -> tuple[dict[ObjectRef, ObjectR
     counts: Counter[tuple[str, str, str]] = Counter()
     refs = {obj["metadata"]["uid"]: ref for ref, obj in state.items()}
     for ref in sorted(state, key=lambda ref: (_depth(state[ref], state, refs), *_order(ref, state[ref]))):
-        obj, stem = state[ref], ref.name.rpartition("-")[0]
+        obj, stem, uid = state[ref], ref.name.rpartition("-")[0], UUID.search(ref.name)
         owners = (refs[uid] for uid in owner_uids(obj) if refs.get(uid) in names)
         owner = next((names[each] for each in owners if ref.name.startswith(f"{each.name}-")), None)
-        if owner is not None or _is_generated(obj) or (ref.resource, stem) in masks.names:
-            stem = obj["metadata"].get("generateName", f"{stem}-") if owner is None else f"{owner.name}-"
+        if owner is not None or uid or _is_generated(obj) or (ref.resource, stem) in masks.names:
+            before = ref.name[: uid.start()] if uid else f"{stem}-"  # a volume has the uid of its claim
+            stem = obj["metadata"].get("generateName", before) if owner is None else f"{owner.name}-"
             counts[ref.resource, ref.namespace, stem] += 1
             names[ref] = ref._replace(name=f"{stem}*{counts[ref.resource, ref.namespace, stem]}")
     texts = {ref.name: renamed.name for ref, renamed in names.items()}

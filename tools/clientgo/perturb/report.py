@@ -22,6 +22,8 @@ MARKS = {
     "fault": "!!",
 }
 MAX_TIMELINE = 60
+_NUMBERED = re.compile(r"[0-9A-Za-z]*[0-9][0-9A-Za-z]*")
+"""Numbers, and words with one, such as random names."""
 _CONTEXT = 12
 
 
@@ -42,7 +44,7 @@ def cause_of(result: PlanResult) -> tuple[str, ...]:
     first = result.findings[0]
     of_writes = {finding.oracle for finding in result.findings} & {"rejected", "bug", "quiet"}
     lines = [line for line in first.details if not line.startswith(EXPECTED_FROM)] or [first.text]
-    return first.oracle, *sorted(of_writes), *(re.sub("[0-9]+", "#", line) for line in lines)
+    return first.oracle, *sorted(of_writes), *(_NUMBERED.sub("#", line) for line in lines)
 
 
 def groups(results: Sequence[PlanResult]) -> list[list[PlanResult]]:

@@ -107,7 +107,11 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
         return run, []
     if not change.is_selection and is_left_alone(created) and not is_left_alone(rehearsal.reference):
         return run, [*_resumed(user_object, change, step, rehearsal)]
-    is_untouched = not _touches(created, ref) and _touches(rehearsal.reference, ref)
+    released = {
+        name: each
+        for name, each in user_objects(rehearsal.reference).items()
+        if not _touches(created, name) and _touches(rehearsal.reference, name)
+    }
 
     back = merge(content, _undone(content, change), "change it back")
     again = rehearsal.repeated(fresh, rehearsal.playing([*rehearsal.steps, step, back, step]))
@@ -115,10 +119,10 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     moments = Moment(created, -1), Moment(run, -1)
 
     def dismisses(each: StateDifference) -> bool:
-        return is_untouched and (_is_mark(each, ref) or is_released(each, created, {ref: user_object}))
+        return (each.ref in released and _is_mark(each)) or is_released(each, created, released)
 
     violations = [*rehearsal.compare("transition", text, *moments, again, dismisses=dismisses)]
-    return run, [*violations, *(compare_outside(text, *moments, again, rehearsal) if not is_untouched else ())]
+    return run, [*violations, *(compare_outside(text, *moments, again, rehearsal) if ref not in released else ())]
 
 
 def _touches(run: ScenarioRun, ref: ObjectRef) -> bool:
@@ -126,10 +130,9 @@ def _touches(run: ScenarioRun, ref: ObjectRef) -> bool:
     return any(change.ref == ref and change.actor == "operator" for change in run.changes)
 
 
-def _is_mark(difference: StateDifference, ref: ObjectRef) -> bool:
+def _is_mark(difference: StateDifference) -> bool:
     """Return whether an object has what an operator that leaves it alone now has recorded in it."""
-    is_mark = is_record(difference.path) or difference.path == ("metadata", "finalizers")
-    return difference.ref == ref and is_mark
+    return is_record(difference.path) or difference.path == ("metadata", "finalizers")
 
 
 def _resumed(
