@@ -62,6 +62,7 @@ def test_example_with_coroutines_survives_some_plans_of_each_kind() -> None:
 
 @pytest.mark.slow
 @pytest.mark.e2e
+@pytest.mark.timeout(600)  # the operator's time is real, and it is given another minute to look again
 def test_kopf_original_of_the_database_example_does_not_survive_a_crash_between_its_writes() -> None:
     pytest.importorskip("kopf", reason="kopf is not installed: pip install kopf")
     selection = PlanSelection(plans=["reference", "crash-before:2"], steps=[1])
