@@ -60,7 +60,7 @@ def test_objects_are_written_and_read_by_coroutines() -> None:
         client = AsyncClient(FakeClient())
         assert await client.find(ConfigMap, NAME) is None
         created = await client.writing(field_manager="other").create(A)
-        assert await client.get(ConfigMap, NAME) == created
+        assert await client.api_reader.get(ConfigMap, NAME) == created
         changed = await client.update(replace(created, data={"a": "2"}))
         assert await client.typed(ConfigMap, "default").get("a") == changed
         assert await client.wait(changed, condition="jsonpath={.data.a}=2") == [changed]

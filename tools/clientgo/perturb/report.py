@@ -22,8 +22,7 @@ MARKS = {
     "fault": "!!",
 }
 MAX_TIMELINE = 60
-_NUMBERED = re.compile(r"[0-9A-Za-z]*[0-9][0-9A-Za-z]*")
-"""Numbers, and words with one, such as random names."""
+_WORD = re.compile(r"[0-9A-Za-z]+")
 _CONTEXT = 12
 
 
@@ -44,7 +43,12 @@ def cause_of(result: PlanResult) -> tuple[str, ...]:
     first = result.findings[0]
     of_writes = {finding.oracle for finding in result.findings} & {"rejected", "bug", "quiet"}
     lines = [line for line in first.details if not line.startswith(EXPECTED_FROM)] or [first.text]
-    return first.oracle, *sorted(of_writes), *(_NUMBERED.sub("#", line) for line in lines)
+    return first.oracle, *sorted(of_writes), *(_WORD.sub(_without_number, line) for line in lines)
+
+
+def _without_number(word: re.Match[str]) -> str:
+    """Return a word; `#` in place of a number, or of a word with one, such as a random name."""
+    return "#" if any(map(str.isdigit, word[0])) else word[0]
 
 
 def groups(results: Sequence[PlanResult]) -> list[list[PlanResult]]:
