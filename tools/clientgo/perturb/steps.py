@@ -165,7 +165,7 @@ def delete(*objects: object) -> ScenarioStep:
 
 
 def advance(seconds: float) -> ScenarioStep:
-    """Let `seconds` pass; ConfigError if that is no time."""
+    """Let `seconds` pass; raise ConfigError for an invalid time."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
         raise ConfigError(f"invalid time {seconds!r} of advance: expected seconds")
     return ScenarioStep(f"advance {seconds:g} s", lambda user: user.advance(seconds))
