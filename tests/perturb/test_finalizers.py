@@ -9,7 +9,8 @@ from clientgo.manager import ControllerBuilder, Reconciler, with_finalizer, with
 from clientgo.meta import ObjectMeta, object_name, replace
 from clientgo.perturb import ScenarioRun, change, create, delete, perturb
 from clientgo.perturb.compare import Masks
-from clientgo.perturb.oracles import ORACLES, Judged
+from clientgo.perturb.oracles.judged import Judged
+from clientgo.perturb.oracles.table import ORACLES
 from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef
 from tests.perturb.greetings import Greeting, greeting
 

@@ -12,7 +12,8 @@ from clientgo.perturb import PlanSelection, ScenarioRun, create, delete, perturb
 from clientgo.perturb.compare import Masks, normalized
 from clientgo.perturb.differences import state_differences
 from clientgo.perturb.kinds.order import is_order_of_service
-from clientgo.perturb.oracles import ORACLES, Judged
+from clientgo.perturb.oracles.judged import Judged
+from clientgo.perturb.oracles.table import ORACLES
 from clientgo.perturb.programs.gate import RequestTarget
 from clientgo.perturb.record import OperatorWrite
 from clientgo.perturb.state import ClusterState, ObjectChange, ObjectRef

@@ -31,7 +31,8 @@ from clientgo.perturb.kinds.order import is_order_of_service
 from clientgo.perturb.kinds.outside import learn_outside, outside_differences
 from clientgo.perturb.kinds.refusals import refuses
 from clientgo.perturb.kinds.rehearsal import Moment
-from clientgo.perturb.oracles import ORACLES, Judged
+from clientgo.perturb.oracles.judged import Judged
+from clientgo.perturb.oracles.table import ORACLES
 from clientgo.perturb.state import ClusterState, ObjectChange, ObjectRef
 from clientgo.perturb.values import refusable
 from tests.perturb.bench.cases import CASES

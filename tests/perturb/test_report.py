@@ -7,7 +7,8 @@ import pytest
 from clientgo.perturb import PerturbResults, PlanResult, Scenario, ScenarioRun, change, create, delete, perturb
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.kinds.rehearsal import EXPECTED_FROM
-from clientgo.perturb.oracles import ORACLES, Judged
+from clientgo.perturb.oracles.judged import Judged
+from clientgo.perturb.oracles.table import ORACLES
 from clientgo.perturb.page import page
 from clientgo.perturb.plans import Plan
 from clientgo.perturb.record import TimelineEntry, Violation

@@ -22,7 +22,7 @@ from clientgo.cli.onefile import load_file
 from clientgo.perturb import PerturbResults, PlanResult, PlanSelection, Scenario, run_scenario
 from clientgo.perturb.engine import Engine
 from clientgo.perturb.files import read_scenario
-from clientgo.perturb.oracles import ORACLES
+from clientgo.perturb.oracles.table import ORACLES
 from clientgo.perturb.page import page
 from clientgo.perturb.plans import MAX_PER_KIND
 from clientgo.perturb.programs.processes import OperatorCommand

@@ -15,7 +15,8 @@ from clientgo.perturb.kinds.faults import AtEach
 from clientgo.perturb.kinds.hints import metadata_keys
 from clientgo.perturb.kinds.outside import learn_outside
 from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Rehearsal, not_applicable
-from clientgo.perturb.oracles import Judged, judge
+from clientgo.perturb.oracles.judged import Judged
+from clientgo.perturb.oracles.table import judge
 from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, VARIATIONS, Plan, derive, perturbation_of
 from clientgo.perturb.programs.admission import Admission
 from clientgo.perturb.programs.cluster import check_resources, cluster_at_start, world_time

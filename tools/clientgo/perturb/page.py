@@ -4,7 +4,7 @@ from html import escape
 from importlib.resources import files
 
 from clientgo.perturb.engine import PerturbResults, PlanResult
-from clientgo.perturb.oracles import ORACLES
+from clientgo.perturb.oracles.table import ORACLES
 from clientgo.perturb.record import ScenarioRun, TimelineEntry
 from clientgo.perturb.report import counted, excerpt, explanation, groups, repeat
 from clientgo.perturb.scenario import Scenario

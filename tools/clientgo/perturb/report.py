@@ -6,7 +6,7 @@ from html import escape
 
 from clientgo.perturb.engine import PerturbResults, PlanResult
 from clientgo.perturb.kinds.rehearsal import EXPECTED_FROM
-from clientgo.perturb.oracles import ORACLES
+from clientgo.perturb.oracles.table import ORACLES
 from clientgo.perturb.plans import PLANS, REFERENCE
 from clientgo.perturb.record import ScenarioRun, TimelineEntry, Violation
 from clientgo.perturb.scenario import Scenario

@@ -18,7 +18,7 @@ from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.manifests import name_of, read_crds
 from clientgo.meta.scheme import ApiType, api_of
 from clientgo.perturb.compare import OUTSIDE
-from clientgo.perturb.oracles import ORACLES
+from clientgo.perturb.oracles.table import ORACLES
 from clientgo.perturb.programs.admission import Register
 from clientgo.perturb.programs.inprocess import Operators
 from clientgo.perturb.programs.processes import OperatorCommand

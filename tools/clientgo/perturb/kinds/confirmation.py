@@ -11,7 +11,8 @@ from clientgo.perturb.kinds.rehearsal import POLL_SECONDS, Moment, RunSteps, com
 from clientgo.perturb.kinds.remains import is_undone, undone_paths
 from clientgo.perturb.kinds.revisions import is_revision
 from clientgo.perturb.kinds.userobjects import afresh, is_timed, user_objects
-from clientgo.perturb.oracles import ORACLES, Judged
+from clientgo.perturb.oracles.judged import Judged
+from clientgo.perturb.oracles.table import ORACLES
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ObjectRef
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, UserInputs, advance
