@@ -29,7 +29,7 @@ from clientgo.perturb.kinds.userobjects import (
     user_objects,
 )
 from clientgo.perturb.record import ScenarioRun, Violation
-from clientgo.perturb.state import ClusterState, Object, ObjectRef
+from clientgo.perturb.state import ClusterState, Object, ObjectRef, owner_uids
 from clientgo.perturb.steps import ScenarioStep, UserInputs
 from clientgo.perturb.transitions import TransitionTarget, after_creation, find, firsts
 from clientgo.perturb.values import Alternative, alternatives, other_text, refusable
@@ -105,7 +105,8 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     created = fresh()
     if ended_early(created) or created.bugs:
         return run, []
-    if not change.is_selection and is_left_alone(created) and not is_left_alone(rehearsal.reference):
+    is_mark = not change.is_selection and is_left_alone(created) and not is_left_alone(rehearsal.reference)
+    if is_mark or _keeps_children(ref, Moment(created, -1), Moment(run, -1)):
         return run, [*_resumed(user_object, change, step, rehearsal)]
     released = {
         name: each
@@ -123,6 +124,20 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
 
     violations = [*rehearsal.compare("transition", text, *moments, again, dismisses=dismisses)]
     return run, [*violations, *(compare_outside(text, *moments, again, rehearsal) if ref not in released else ())]
+
+
+def _keeps_children(ref: ObjectRef, created: Moment, after: Moment) -> bool:
+    """Return whether an object has no children if it is created so, and the change leaves those that it has.
+
+    An operator that pauses, or that leaves the object to another one, writes no more than its status.
+    """
+    before = after.run.states[after.number - 1]
+    return after.changed <= {ref} and bool(_children(ref, before)) and not _children(ref, created.state)
+
+
+def _children(ref: ObjectRef, state: ClusterState) -> list[ObjectRef]:
+    uid = state[ref]["metadata"]["uid"] if ref in state else ""
+    return [other for other, obj in state.items() if uid in owner_uids(obj)]
 
 
 def _touches(run: ScenarioRun, ref: ObjectRef) -> bool:

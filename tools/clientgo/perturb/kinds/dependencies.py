@@ -2,9 +2,11 @@
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from clientgo.perturb.differences import StateDifference, value_at
 from clientgo.perturb.kinds.derived import template_of
+from clientgo.perturb.kinds.refusals import refuses
 from clientgo.perturb.kinds.rehearsal import (
     Moment,
     Rehearsal,
@@ -17,7 +19,7 @@ from clientgo.perturb.kinds.rehearsal import (
     short_name,
 )
 from clientgo.perturb.kinds.remains import compare_outside
-from clientgo.perturb.kinds.userobjects import UserObject, custom_objects, edits, merge, user_objects
+from clientgo.perturb.kinds.userobjects import UserObject, custom_objects, edits, merge, schemas, user_objects
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import Object, ObjectRef, content_of, owner_uids
 from clientgo.perturb.steps import AS_WRITTEN, ScenarioStep, ScenarioUser, UserInputs
@@ -179,11 +181,20 @@ def _changed(user_object: UserObject, key: str, rehearsal: Rehearsal) -> Verdict
     created = fresh()
     if ended_early(created) or created.bugs or (is_left_alone(created) and not is_left_alone(rehearsal.reference)):
         return run, []
+    if not Moment(run, -1).changed and _is_refused(created, rehearsal.reference):
+        return run, []  # nothing is undone for an input that cannot be used
     again = rehearsal.repeated(fresh, rehearsal.playing([*rehearsal.steps, step]))
     text = f"after a change of {ref} data.{key} the state is not as created"
     moments = Moment(created, -1), Moment(run, -1)
     violations = [*rehearsal.compare("transition", text, *moments, again)]
     return run, [*violations, *compare_outside(text, *moments, again, rehearsal)]
+
+
+def _is_refused(created: ScenarioRun, usual: ScenarioRun) -> bool:
+    """Return whether a custom resource's status says that it cannot be carried out, unlike that of the usual run."""
+    resources = {resource for resource, _ in schemas(created)}
+    statuses = ((ref, obj) for ref, obj in created.states[-1].items() if ref.resource in resources)
+    return any(refuses(obj, usual.states[-1].get(ref, {})) for ref, obj in statuses)
 
 
 def _data(user_object: UserObject) -> list[str]:
@@ -246,10 +257,15 @@ def judge_foreign(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
         is_foreign = change.ref == ref and change.old is not None and owner in owner_uids(change.old)
         if is_foreign and change.actor == "operator" and change.kind == "MODIFIED":
             owners = {*owner_uids(change.new or {})}
-            is_overwritten = len(owners) > 1 and content_of(change.old or {}) != content_of(change.new or {})
+            is_overwritten = len(owners) > 1 and _claimed(change.old or {}) != _claimed(change.new or {})
             if owner not in owners or is_overwritten:
                 return run, [Violation("foreign", f"{ref} is taken over, which another controller owns")]
     return run, []
+
+
+def _claimed(obj: Object) -> tuple[Object, Any]:
+    """Return what the owners of an object cannot share: its content, and who has to agree to its deletion."""
+    return content_of(obj), value_at(obj, ("metadata", "finalizers"))
 
 
 def _create_foreign(user: ScenarioUser, child: Object) -> None:

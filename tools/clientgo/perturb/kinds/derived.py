@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.perturb.differences import FieldPath, StateDifference, value_at
+from clientgo.perturb.differences import FieldPath, StateDifference, is_absent, value_at
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import Object, ObjectRef, owner_uids
 from clientgo_apiserver.cluster.rollout import HASH_LABEL
@@ -37,6 +37,28 @@ def _is_chosen(difference: StateDifference, value: Any, run: ScenarioRun) -> boo
     except ValueError:
         return False
     return sent is not None and value_at(sent, path) is None
+
+
+def is_empty_struct(difference: StateDifference, definitions: Iterable[Object]) -> bool:
+    """Return whether a custom resource has an empty struct for an absent one, whose fields are all optional.
+
+    A struct without fields is a choice, such as that of a strategy.
+    """
+    ref, path, *values = difference
+    if {} not in values or not any(map(is_absent, values)):
+        return False
+    names = ((each["spec"], f"{each['spec']['names']['plural']}.{each['spec']['group']}") for each in definitions)
+    versions = (version for spec, name in names if name == ref.resource for version in spec["versions"])
+    schemas = (_schema_at((version.get("schema") or {}).get("openAPIV3Schema"), path) for version in versions)
+    return any(schema.get("properties") and not schema.get("required") for schema in schemas)
+
+
+def _schema_at(schema: Any, path: FieldPath) -> Object:
+    for key in path:
+        schema = schema or {}
+        members = schema.get("properties") or {}
+        schema = members.get(key) or schema.get("items") or schema.get("additionalProperties")
+    return schema if isinstance(schema, dict) else {}
 
 
 def by_workload(state: Mapping[ObjectRef, Object]) -> dict[ObjectRef, Object]:

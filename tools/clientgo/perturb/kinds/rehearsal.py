@@ -24,6 +24,7 @@ from clientgo.perturb.kinds.derived import (
     HISTORY,
     by_workload,
     is_default,
+    is_empty_struct,
     names_by_generation,
     scales_of,
     without_scale,
@@ -68,6 +69,12 @@ class Moment(NamedTuple):
     def state(self) -> ClusterState:
         """The objects."""
         return self.run.states[self.number]
+
+    @property
+    def changed(self) -> set[ObjectRef]:
+        """The objects that the operator has changed in the step."""
+        step = range(len(self.run.states))[self.number]
+        return {each.ref for each in self.run.changes if each.step == step and each.actor == "operator"}
 
 
 Again = Callable[[], tuple[Moment, Moment] | None]
@@ -189,6 +196,7 @@ class Rehearsal:
             for each in results
             if each.ref.resource not in self.lasting
             and not counts_attempts(each)
+            and not is_empty_struct(each, actual.run.definitions)
             and not (each.path[:1] == ("status",) and each.ref in untouched)
             and not _is_renamed(each, renamed)
             and not (each.is_extra and _stays(each, stays, namespaces))
