@@ -86,7 +86,14 @@ def not_found(resource: Resource, name: str) -> ApiFailure:
     """Return 404: the object does not exist; 400 if none can have the name."""
     if reasons := path_segment_errors(name):
         return bad_request(f"Name parameter invalid: {quoted(name)}: {';'.join(reasons)}")
-    return ApiFailure(404, "NotFound", f'{resource.qualified} "{name}" not found', details=details_of(resource, name))
+    return missing(resource, name)
+
+
+def missing(resource: Resource, name: str) -> ApiFailure:
+    """Return 404, whether or not an object can have the name."""
+    return ApiFailure(
+        404, "NotFound", f"{resource.qualified} {quoted(name)} not found", details=details_of(resource, name)
+    )
 
 
 def no_such_resource() -> ApiFailure:

@@ -14,11 +14,12 @@ from clientgo_apiserver.api.resources import Resource
 from clientgo_apiserver.api.status import (
     ApiFailure,
     PageNotFound,
+    bad_request,
     internal_error,
     method_not_allowed,
     method_not_supported,
+    missing,
     no_such_resource,
-    not_found,
     too_large,
 )
 from clientgo_apiserver.audit import Audit
@@ -50,6 +51,7 @@ from clientgo_apiserver.http.upgrades import Upgrade
 from clientgo_apiserver.state import Call, State
 from clientgo_apiserver.storage.keys import NAMESPACES
 from clientgo_apiserver.storage.selection import one_name
+from clientgo_apiserver.writes.patching import check_patch_type
 
 log = get_logger(__name__)
 
@@ -156,15 +158,22 @@ class Api:
         resource = self.state.registry.find(target.group, target.version, target.plural)
         if resource is None:
             raise PageNotFound
-        _check_path(resource, target)
-        request.warnings.extend(filter(None, (resource.deprecation,)))
+        _check_path(resource, target, request.method)
+        if resource.custom:  # whose handler comes after this warning
+            _warn_of_deprecation(request, resource)
         _check_subresource(resource, target)
-        verb = _verb(request, target, custom=resource.custom)
-        route = RequestInfo(resource, target.namespace, target.name, target.subresource, verb)
+        route = RequestInfo(
+            resource, target.namespace, target.name, target.subresource, _verb(request, target, resource)
+        )
         _check_verb(route, target)
+        if route.verb == "patch":
+            check_patch_type(resource, request.headers.get("content-type", ""))
         if not resource.custom:
             listing = not target.name and request.method == "GET"
             check_accept(request.headers.get("accept", ""), LISTED if listing else PRODUCED)
+            _warn_of_deprecation(request, resource)
+        elif route.verb in ("update", "patch") and not target.name:
+            raise bad_request("name must be provided")
         return route
 
     def _non_resource(self, request: HTTPRequest) -> Answer:
@@ -173,13 +182,7 @@ class Api:
         extra = self.extra.get(request.path.partition("/")[2].partition("/")[0])
         if extra is not None:
             return extra(request)  # nosec B610  # not Django's QuerySet.extra
-        response = nonresource.answer(self.state, request)
-        # Other paths, also those of /apis, its groups and custom kinds, have handlers of any method on a real server.
-        root, *segments = request.path.strip("/").split("/")
-        below = root == "apis" and len(segments) > 1 and self.state.registry.is_built_in(segments[0])
-        if request.method != "GET" and (below or root in ("api", "version")):
-            raise method_not_allowed()
-        return response
+        return nonresource.answer(self.state, request)
 
     def _count(self, route: RequestInfo, request: HTTPRequest, response: Answer) -> None:
         resource = route.resource
@@ -244,28 +247,37 @@ def _is_watch(request: HTTPRequest, target: Target) -> bool:
     return target.watch or (not target.name and request.query.flag("watch"))
 
 
-def _verb(request: HTTPRequest, target: Target, *, custom: bool) -> str:
+def _warn_of_deprecation(request: HTTPRequest, resource: Resource) -> None:
+    request.warnings.extend(filter(None, (resource.deprecation,)))
+
+
+def _verb(request: HTTPRequest, target: Target, resource: Resource) -> str:
+    """Return the verb of a method (405); for custom kinds also if a name is missing, or not needed."""
+    custom = resource.custom
     method = "GET" if custom and request.method == "HEAD" else request.method
-    verb = (_NAMED if target.name else _COLLECTION).get(method)
-    if verb is None or (target.name and verb == "create" and not target.subresource):
+    verb = (_NAMED if target.name else _COLLECTION).get(method, _NAMED.get(method) if custom else None)
+    if verb is None:
+        raise method_not_supported(resource, "") if custom else method_not_allowed()
+    if target.name and verb == "create" and not target.subresource and not custom:
         raise method_not_allowed()
     if request.method == "GET" and not target.subresource and _is_watch(request, target):
         return "watch"
     return verb
 
 
-def _check_path(resource: Resource, target: Target) -> None:
+def _check_path(resource: Resource, target: Target, method: str) -> None:
     """Check that the path has a namespace where one is needed.
 
     Raises:
         PageNotFound: the path is not served.
     """
-    if target.namespace and not resource.namespaced:
+    if (target.namespace and not resource.namespaced) or (target.has_more and not resource.custom):
         raise PageNotFound
     if target.name and resource.verbs == ("create",):  # such an object has no path
         raise PageNotFound
     everywhere = resource.namespaced and not target.namespace
-    if everywhere and ((target.name and not target.watch) or "list" not in resource.verbs):
+    lists = "list" in resource.verbs and (not resource.custom or method in ("GET", "HEAD"))
+    if everywhere and ((target.name and not target.watch) or not lists):
         raise PageNotFound
 
 
@@ -277,23 +289,17 @@ def _check_subresource(resource: Resource, target: Target) -> None:
         ApiFailure: 404.
     """
     if target.subresource and all(subresource.name != target.subresource for subresource in resource.subresources):
-        raise not_found(resource, target.name) if resource.custom else PageNotFound
+        raise missing(resource, target.name) if resource.custom else PageNotFound
 
 
 def _check_verb(route: RequestInfo, target: Target) -> None:
-    """Check that the resource or subresource supports the verb (405).
-
-    Raises:
-        PageNotFound: the path of a custom kind has no namespace.
-    """
+    """Check that the resource or subresource supports the verb (405)."""
     resource, verb = route.resource, route.verb
     if route.subresource:
         part = next(subresource for subresource in resource.subresources if subresource.name == route.subresource)
         if verb not in part.verbs:
             raise method_not_supported(resource, verb) if resource.custom else method_not_allowed()
-    elif resource.namespaced and not target.namespace and verb in ("create", "deletecollection"):
-        if resource.custom:
-            raise PageNotFound
-        raise method_not_allowed()
-    elif verb not in resource.verbs:
+        return
+    everywhere = resource.namespaced and not target.namespace
+    if verb not in resource.verbs or (everywhere and verb in ("create", "deletecollection")):
         raise method_not_allowed()

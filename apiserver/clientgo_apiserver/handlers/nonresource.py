@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from clientgo_apiserver.api.datafiles import read_sections
-from clientgo_apiserver.api.status import PageNotFound
+from clientgo_apiserver.api.status import PageNotFound, method_not_allowed
 from clientgo_apiserver.auth.serviceaccounts import ISSUER
 from clientgo_apiserver.handlers.zpages import z_page, z_pages
 from clientgo_apiserver.http.messages import (
     JSON,
+    PLAIN_TEXT,
+    PRODUCED,
     HTTPRequest,
     HTTPResponse,
     check_accept,
@@ -31,8 +33,8 @@ _HEALTH = ("healthz", "livez", "readyz")
 
 _CHECKS = read_sections(Path(__file__).with_name("health.txt"))
 _PAGES = (
-    *("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2"),
-    *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version"),
+    *("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics", "/metrics/slis"),
+    *("/openapi/v2", "/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version"),
 )
 _OPENID_CACHING = ("Cache-Control", "public, max-age=3600")
 _V2_PROTOBUF, _V3_PROTOBUF = "proto-openapi.spec.v2", "proto-openapi.spec.v3"
@@ -71,13 +73,13 @@ def _api(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRespons
     """Answer `/api`, `/apis` and what is below them."""
     legacy, registry = segments[0] == "api", state.registry
     if len(segments) == 1:
+        if legacy:
+            _check_route(request, PRODUCED)
         version = _aggregated_version(request)
         if version:
             kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
             body = json_response(discovery.aggregated(registry, legacy=legacy, version=version)).body
             return _tagged(request, HTTPResponse(200, body, kind), hashlib.sha512(body).hexdigest().upper(), "public")
-        if legacy:
-            check_accept(request.headers.get("accept", ""))
         check_plain(request.headers.get("accept", ""))
         address = request.headers.get("host", "127.0.0.1")
         return json_response(discovery.legacy_root(registry, address) if legacy else discovery.group_list(registry))
@@ -92,9 +94,16 @@ def _api(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRespons
         raise PageNotFound
     accept = request.headers.get("accept", "")
     if legacy or (len(segments) > 2 and registry.is_built_in(segments[1])):
-        check_accept(accept)
+        _check_route(request, PRODUCED)
     check_plain(accept)
     return json_response(document)
+
+
+def _check_route(request: HTTPRequest, produced: tuple[str, ...]) -> None:
+    """Check method and accepted types of a path of a real server's router; others take any method (405, 406)."""
+    if request.method != "GET":
+        raise method_not_allowed()
+    check_accept(request.headers.get("accept", ""), produced)
 
 
 def _tagged(request: HTTPRequest, response: HTTPResponse, tag: str, caching: str = "") -> HTTPResponse:
@@ -129,7 +138,7 @@ def _openapi(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRes
     dated = [("Accept-Ranges", "bytes"), ("Last-Modified", formatdate(state.clock.time(), usegmt=True))]
     if segments == ["openapi", "v3"] and not request.path.endswith("/"):
         index = json_response(documents.index()).body
-        return HTTPResponse(200, index, "text/plain; charset=utf-8", dated)
+        return HTTPResponse(200, index, PLAIN_TEXT, dated)
     if segments[:2] != ["openapi", "v3"]:
         raise PageNotFound
     return _openapi_of_group(documents, request, segments, dated)
@@ -170,7 +179,7 @@ def _openid(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResp
     """Answer where the keys are that verify tokens of service accounts, and the keys (OpenID Connect Discovery)."""
     if segments not in ([".well-known", "openid-configuration"], ["openid", "v1", "jwks"]):
         raise PageNotFound
-    check_accept(request.headers.get("accept", ""), (_JWKS if segments[0] == "openid" else JSON,))
+    _check_route(request, (_JWKS if segments[0] == "openid" else JSON,))
     return partial(_openid_document, state, request, keys=segments[0] == "openid")
 
 
@@ -203,7 +212,7 @@ def _health(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResp
     if len(segments) > 1:
         if "/".join(segments[1:]) not in checks:
             raise PageNotFound
-        return text_response("ok")
+        return HTTPResponse(200, b"ok", PLAIN_TEXT)
     excluded = [value for key, value in request.query.pairs if key == "exclude"]
     failed = {"shutdown"} - {*excluded} if not state.ready else set()
     lines = [
@@ -225,7 +234,7 @@ def _health(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResp
 def _version(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
     if len(segments) > 1:
         raise PageNotFound
-    check_accept(request.headers.get("accept", ""), (JSON,))
+    _check_route(request, (JSON,))
     release = state.release
     names = {"major": "1", "minor": str(release.minor)}
     compatible = {"Major": "1", "Minor": str(release.minor - 1)}
@@ -280,6 +289,7 @@ def _gate_metrics(state: State) -> Iterator[str]:
 
 _HANDLERS: dict[str, Callable[[State, HTTPRequest, list[str]], HTTPResponse | Deferred]] = {
     "": _root,
+    "index.html": _root,
     "api": _api,
     "apis": _api,
     "openapi": _openapi,

@@ -46,7 +46,7 @@ def render(resource: Resource, obj: Object, form: Form, include: str = "Metadata
     if form.kind == "PartialObjectMetadataList":
         raise _not_as(resource, form, resource.kind, "not a list")
     if form.kind == "Table":
-        meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+        meta = {"resourceVersion": version} if (version := obj["metadata"].get("resourceVersion")) else {}
         return _versioned(tables.render(resource, [obj], list_meta=meta, include=include), form)
     if form.kind == "PartialObjectMetadata":
         return _versioned(tables.partial_metadata(obj), form)
@@ -162,7 +162,8 @@ def _list_of(start: Object, items: list[bytes], end: Object) -> bytes:
 
 
 def _not_as(resource: Resource, form: Form, kind: str, description: str) -> ApiFailure:
-    go_type = "unstructured.Unstructured" if resource.custom else f"{resource.package}.{kind}"
+    custom = "unstructured.UnstructuredList" if description == "a list" else "unstructured.Unstructured"
+    go_type = custom if resource.custom else f"{resource.package}.{kind}"
     return ApiFailure(
         406, "NotAcceptable", f"you requested {form.kind}, but the requested object is {description} (*{go_type})"
     )

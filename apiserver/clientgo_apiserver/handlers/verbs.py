@@ -14,6 +14,7 @@ from clientgo_apiserver.handlers.connect import CONNECTED, connect
 from clientgo_apiserver.handlers.reading import get, list_objects, list_response, read_page, render, select_page
 from clientgo_apiserver.handlers.scale import read_scale, write_scale
 from clientgo_apiserver.handlers.watching import ConvertingWatch, WatchServer
+from clientgo_apiserver.http.decode import body_type
 from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo_apiserver.http.options import check_list_options, read_list_numbers
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
@@ -28,7 +29,6 @@ from clientgo_apiserver.storage.selection import SelectionPredicate, parse_field
 from clientgo_apiserver.storage.stored import Key, name_of
 from clientgo_apiserver.writes.decoding import managed_fields, read_unstored, read_write, with_managed_fields
 from clientgo_apiserver.writes.deletion import ParsedDeleteOptions, delete, delete_collection, read_delete_options
-from clientgo_apiserver.writes.patching import check_patch_type
 from clientgo_apiserver.writes.pipeline import create, patch, put, require_create
 
 _TOKEN = Resource(
@@ -131,6 +131,8 @@ async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
     handler = _NOT_STORED.get(route.resource.storage)
     if handler is not None:
         return await handler(state, route, request)
+    if request.value is None:
+        body_type(request.headers.get("content-type", ""))  # before the options
     write = _write(state, request, route, "CreateOptions")
     obj = await run_step(request, 0, write.read)
     return await _written(state, route, request, await create(state, write, obj), created=True)
@@ -159,7 +161,6 @@ async def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
 
 async def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     content_type = request.headers.get("content-type", "")
-    check_patch_type(route.resource, content_type)
     write = _write(state, request, route, "PatchOptions")
     patched, created = await patch(state, write, request.body, content_type)
     return await _written(state, route, request, patched, created=created)
@@ -171,8 +172,6 @@ async def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTP
         scale = await read_scale(state, route.resource, route.namespace, route.name)
         return await _one(scaled, request, scale, 200)
     patching, content_type = route.verb == "patch", request.headers.get("content-type", "")
-    if patching:
-        check_patch_type(route.resource, content_type)
     write = _write(state, request, route, "PatchOptions" if patching else "UpdateOptions")
     return await _one(scaled, request, await write_scale(state, write, request.body, content_type, patch=patching), 200)
 

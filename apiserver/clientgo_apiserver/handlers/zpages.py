@@ -9,13 +9,13 @@ from typing import Any
 from clientgo.program.commandline import flag_values
 from clientgo_apiserver.api.status import PageNotFound, not_acceptable
 from clientgo_apiserver.gotypes.metadata import rfc3339
-from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, as_requested, json_response, text_response
+from clientgo_apiserver.http.messages import ANY, PLAIN_TEXT, HTTPRequest, HTTPResponse, as_requested, json_response
 from clientgo_apiserver.http.rendering import indent
 from clientgo_apiserver.state import State
 
 _PATHS = ("/healthz", "/livez", "/metrics", "/readyz", "/version")
 _OFFERED = ("application/json", "application/yaml", "text/plain")
-_TEXTS = ("", "*/*", "text/*", "text/plain")
+_TEXTS = ("", *ANY, "text/*", "text/plain")
 _NEWEST, _VERSIONS = "v1beta1", ("v1alpha1", "v1beta1")
 _NOTE = "Warning: This page is for debugging only. Its form may change, so programs should not read it."
 
@@ -50,7 +50,7 @@ def z_page(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRespo
 def _text(name: str, content: dict[str, Any]) -> HTTPResponse:
     lines = content["flags"] if name == "flagz" else _status_lines(content)
     body = "\n".join(f"{key}: {value}" for key, value in lines.items())
-    return text_response(f"\napiserver {name}\n{_NOTE}\n\n{body}\n")
+    return HTTPResponse(200, f"\napiserver {name}\n{_NOTE}\n\n{body}\n".encode(), PLAIN_TEXT)
 
 
 def _status_lines(status: dict[str, Any]) -> dict[str, str]:

@@ -21,12 +21,15 @@ from clientgo_apiserver.http.nesting import json_error
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo_apiserver.http.protobuf import decode, read_envelope
 
-_JSON_TYPES = ("", "application/json")
 YAML_TYPES = ("application/yaml",)
 _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
-# The scheme's name in messages about unregistered kinds.
 _UNVERSIONED = ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "List", "Status")
+# Name of the scheme in messages about unregistered kinds; two groups have their own.
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
+_SCHEMES = {
+    "apiextensions.k8s.io": "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
+    "apiregistration.k8s.io": "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
+}
 # Versions of which a real server still knows these kinds, although it serves none of them.
 _POLICIES = " ".join(
     f"{kind}AdmissionPolicy{binding}" for kind in ("Mutating", "Validating") for binding in ("", "Binding")
@@ -85,14 +88,20 @@ def read_body(body: bytes, content_type: str, kind: str, api_version: str = "") 
 
     JSON and YAML may hold any value. Protobuf holds an object of this kind; it is of this API version if it names none.
     """
-    media = media_type(content_type)
-    if media in _JSON_TYPES and bool(media) == bool(content_type):
-        return read_json(body, kind)
+    media = body_type(content_type)
     if media in YAML_TYPES:
         return read_yaml(body, kind)
     if media == PROTOBUF:
         return read_protobuf(body, kind, api_version)
-    raise unsupported_media_type(_ACCEPTED)
+    return read_json(body, kind)
+
+
+def body_type(content_type: str) -> str:
+    """Return the media type of a body that holds an object, empty by default (415)."""
+    media = media_type(content_type)
+    if content_type and media not in _ACCEPTED:
+        raise unsupported_media_type(_ACCEPTED)
+    return media
 
 
 def read_json(body: bytes, kind: str) -> Any:
@@ -206,13 +215,15 @@ def require_map(value: Any, kind: str, body: bytes) -> Object:
 
 def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
     """Check apiVersion and kind; for built-in kinds missing ones are set."""
-    for name in ("kind", "apiVersion"):
-        if not isinstance(value.get(name) or "", str):
+    for name in value:  # the first in the text
+        if name in ("kind", "apiVersion") and not isinstance(value[name] or "", str):
             reason = f"json: cannot unmarshal {json_type(value[name])} into Go struct field .{name} of type string"
             raise _unrecognized(resource.kind, f"couldn't get version/kind; json parse error: {reason}", body)
     kind, api_version = value.get("kind") or "", value.get("apiVersion") or ""
     if kind == resource.kind and api_version == resource.api_version:
         return value
+    if api_version.count("/") > 1:
+        raise _unrecognized(resource.kind, f"unexpected GroupVersion string: {api_version}", body)
     if resource.custom:
         return _check_custom(value, resource, kind, api_version, body)
     kind, api_version = kind or resource.kind, api_version or resource.api_version
@@ -229,9 +240,11 @@ def is_earlier(api_version: str, kind: str) -> bool:
 
 
 def _check_custom(value: Object, resource: Resource, kind: str, api_version: str, body: bytes) -> Object:
-    if not kind or not api_version:
-        missing = "Kind" if not kind else "apiVersion"
-        raise _unrecognized(resource.kind, f"Object '{missing}' is missing in '{body.decode(errors='replace')}'", body)
+    if not kind:
+        raise _unrecognized(resource.kind, f"Object 'Kind' is missing in '{body.decode(errors='replace')}'", body)
+    if value.get("apiVersion", "") is None:
+        reason = ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
+        raise _unusable(kind, "", resource.kind, reason)
     if api_version != resource.api_version:
         raise _mismatch(api_version, resource)
     return value
@@ -253,7 +266,8 @@ def _mismatch(sent: str, resource: Resource) -> ApiFailure:
 def no_conversion(kind: str, api_version: str, resource: Resource) -> str:
     """Return the error of an object whose kind is unknown or not that of a built-in resource."""
     if not _is_registered(api_version, kind):
-        return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+        scheme = _SCHEMES.get(resource.group, _SCHEME)
+        return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{scheme}"'
     version = api_version.rpartition("/")[2]
     return f"converting ({version}.{kind}) to ({resource.package}.{resource.kind}): unknown conversion"
 

@@ -52,6 +52,7 @@ class Target:
     name: str
     subresource: str
     watch: bool = False
+    has_more: bool = False  # segments after the subresource
 
 
 # Each request parses its path several times, and creations of one kind share it.
@@ -80,13 +81,13 @@ def parse_path(path: str) -> Target | None:
     )  # subresources of namespaces
     if remaining[0] == "namespaces" and len(remaining) > 2 and not of_namespace:
         namespace, remaining = remaining[1], remaining[2:]
-    if len(remaining) > 3 and remaining[2] != "proxy":
-        return None
+    has_more = len(remaining) > 3 and remaining[2] != "proxy"
     remaining = [*remaining, "", ""]
-    return Target(group, version, namespace, remaining[0], remaining[1], remaining[2], watch)
+    return Target(group, version, namespace, remaining[0], remaining[1], remaining[2], watch, has_more)
 
 
 JSON = "application/json"
+PLAIN_TEXT = "text/plain; charset=utf-8"
 REPEATED = "\n"
 """Separator of the values of a repeated impersonation header: no header value contains it."""
 _encode = msgspec.json.Encoder().encode
@@ -213,12 +214,15 @@ def json_response(value: Any, status: int = 200) -> HTTPResponse:
 
 
 def text_response(text: str, status: int = 200) -> HTTPResponse:
-    """Return a plain text response."""
+    """Return a plain text response as Go's `http.Error` does."""
     headers = [("X-Content-Type-Options", "nosniff")]
-    return HTTPResponse(status, text.encode(), "text/plain; charset=utf-8", headers)
+    return HTTPResponse(status, text.encode(), PLAIN_TEXT, headers)
 
 
-_JSON_RANGES = ("*/*", "application/*", "application/json")
+ANY = ("*/*", "*")
+"""Ranges of all types; a real server's router knows only the first."""
+
+_JSON_RANGES = (*ANY, "application/*", "application/json")
 _FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _FORM_VERSIONS = ("v1", "v1beta1")
 PRODUCED = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
@@ -256,7 +260,7 @@ def _preference(entry: str) -> tuple[float, bool, bool]:
     media, *params = (part.strip() for part in entry.split(";"))
     weight = next((param[2:] for param in params if param.startswith("q=")), "")
     kind, _, subtype = media.partition("/")
-    return -float(weight) if _WEIGHT.fullmatch(weight) else -1.0, kind == "*", subtype == "*"
+    return -float(weight) if _WEIGHT.fullmatch(weight) else -1.0, kind == "*", subtype in ("*", "")
 
 
 @lru_cache(maxsize=256)

@@ -6,11 +6,11 @@ from functools import lru_cache
 import msgspec
 
 from clientgo_apiserver.api.status import ApiFailure
-from clientgo_apiserver.http.messages import JSON, HTTPRequest, HTTPResponse, negotiate
+from clientgo_apiserver.http.messages import ANY, JSON, HTTPRequest, HTTPResponse, negotiate
 
 _TOOLS = ("curl", "Wget", "Mozilla/5.0")  # user agents of people
 _TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
-_PLAIN = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/*", "*/*")
+_PLAIN = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/*", *ANY)
 _LEAST_COMPRESSED = 128 * 1024
 GZIP_HEADERS = [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
 """Headers of a compressed response."""

@@ -128,7 +128,7 @@ def decode_object(write: Write, obj: Object, old: Object | None) -> Object:
     if write.request.derived and old is None:
         return set_kind_defaults(resource, obj, None, write.now)
     if resource.custom:
-        new = _decode_custom(write, obj)
+        new = _decode_custom(write, obj) if obj["kind"] == resource.kind else obj  # which admission refuses later
     else:
         message = message_of(resource.api_version, resource.kind)
         try:

@@ -44,6 +44,7 @@ from clientgo_apiserver.writes.decoding import (
     as_stored,
     check_name,
     check_namespace,
+    decode_metadata,
     decode_object,
     managed_fields,
     name_required,
@@ -72,10 +73,11 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     """Store a new object and return it as shown; `entries` are the managedFields of an applied one (4xx, 500)."""
     resource, strategy, revision = write.resource, strategy_of(write.resource, ""), state.store.revision
     request = write.request
-    check_custom_kind(obj, resource)
-    meta = {field: value for field, value in read_metadata(write, obj).items() if field not in _SET_BY_SERVER}
-    _require_place(state, write, meta.get("name", ""))
+    meta = {field: value for field, value in decode_metadata(write, obj).items() if field not in _SET_BY_SERVER}
     new, owned = await run_step(request, 0, _decoded, write, {**obj, "metadata": meta}, entries)
+    check_namespace(write, meta)
+    _require_place(state, write, meta.get("name", ""))
+    check_custom_kind(obj, resource)
     decoded, new = new, await _admitted(state, write, new, None, owned)
     sent_meta = new["metadata"]
     attempts = 1 if sent_meta.get("name") else _GENERATE_ATTEMPTS
@@ -242,12 +244,15 @@ def _check_time(state: State, write: Write) -> None:
 
 async def put(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
     """Replace the object of the write's name; return it as shown, and whether it was created."""
-    meta = read_metadata(write, obj)
+    meta = decode_metadata(write, obj)
+    exists, target = _exists(state, write), (write.namespace, write.name)
+    is_update = not write.resource.create_on_update or bool(write.subresource) or exists
+    if (meta.get("namespace", ""), meta.get("name")) != target or (is_update and not exists):
+        # Errors and warnings of the body come before those of the name.
+        await run_step(write.request, 0, decode_object, write, {**obj, "metadata": meta}, None)
+    check_namespace(write, meta)
     check_name(write, meta)
-    exists = _exists(state, write)
-    if not write.resource.create_on_update or write.subresource or exists:
-        if not exists:  # errors of the body come before those of the name
-            await run_step(write.request, 0, decode_object, write, {**obj, "metadata": meta}, None)
+    if is_update:
         return await update(state, write, lambda _: UpdatedObject({**obj, "metadata": meta})), False
     _read_version(meta)
     if "uid" in meta:

@@ -52,7 +52,7 @@ _LABELS = {
 def volume_capacity(value: Object | None, _: FieldScope) -> Iterator[Cause]:
     """Require a positive amount of storage, and nothing else."""
     if set(value or ()) != {"storage"}:
-        yield not_supported("", dict(sorted((value or {}).items())), ("storage",))
+        yield not_supported("", value if value is None else dict(sorted(value.items())), ("storage",))
     for name, quantity in sorted((value or {}).items()):
         yield from within(f"[{name}]", _positive(quantity))
 
