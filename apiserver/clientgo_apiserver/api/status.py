@@ -15,6 +15,9 @@ from clientgo_apiserver.api.gotext import go_float, quoted_text
 from clientgo_apiserver.api.names import path_segment_errors
 from clientgo_apiserver.api.resources import Resource
 
+NO_SNIFFING = (("X-Content-Type-Options", "nosniff"),)
+"""Headers of a response written as text by a real server, and of what it does not authorize."""
+
 
 class ApiFailure(Restorable, Exception):
     """A rejected request. `body` is its Status."""

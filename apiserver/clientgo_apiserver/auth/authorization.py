@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from clientgo_apiserver.api.resources import Object
-from clientgo_apiserver.api.status import ApiFailure
+from clientgo_apiserver.api.status import NO_SNIFFING, ApiFailure, joined
 from clientgo_apiserver.api.users import MASTERS, User, service_account_name
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.store import Store
@@ -199,7 +199,7 @@ def decide(state: State, attributes: Attributes) -> Decision:
             allowed = covers_resource(grant.rule, attributes.verb, attributes.group, resource, attributes.name)
         if allowed:
             return Decision(True, f"RBAC: allowed by {grant.source}")
-    return Decision(False, f"RBAC: {', '.join(rules.missing)}" if rules.missing else "")
+    return Decision(False, f"RBAC: {joined([*dict.fromkeys(rules.missing)])}" if rules.missing else "")
 
 
 def authorize(state: State, attributes: Attributes) -> None:
@@ -213,10 +213,10 @@ def refusal(attributes: Attributes, reason: str = "") -> ApiFailure:
     """Return 403: the user is not allowed to do this."""
     detail = f"{attributes.text}: {reason}" if reason else attributes.text
     if attributes.path:
-        return ApiFailure(403, "Forbidden", f"forbidden: {detail}", details={})
+        return ApiFailure(403, "Forbidden", f"forbidden: {detail}", details={}, headers=NO_SNIFFING)
     resource, group, name = attributes.resource, attributes.group, attributes.name
     qualified = f"{resource}.{group}" if group else resource
     details = {"name": name, "group": group, "kind": resource}
     named = f'{qualified} "{name}"' if name else qualified
     present = {member: value for member, value in details.items() if value}
-    return ApiFailure(403, "Forbidden", f"{named} is forbidden: {detail}", details=present)
+    return ApiFailure(403, "Forbidden", f"{named} is forbidden: {detail}", details=present, headers=NO_SNIFFING)

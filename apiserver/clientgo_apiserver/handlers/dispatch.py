@@ -61,7 +61,7 @@ RequestHook = Callable[[HTTPRequest], Answer | None]
 
 _NAMED = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
 _COLLECTION = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
-_MANY = ("list", "watch", "deletecollection")
+_READ_MANY = ("list", "watch")
 _COUNTED = {"create": "POST", "update": "PUT"}  # others by their own name
 
 
@@ -226,12 +226,12 @@ def attributes_of(request: HTTPRequest) -> Attributes:
     if target is None:
         return Attributes(request.user, request.method.lower(), path=request.path)
     method = "GET" if request.method == "HEAD" else request.method
-    verb = (_NAMED if target.name else _COLLECTION).get(method, method.lower())
+    verb = (_NAMED if target.name else _COLLECTION).get(method, _NAMED.get(method, ""))
     if method == "GET" and _is_watch(request, target):
         verb = "watch"
     namespace = target.name if (target.group, target.plural) == NAMESPACES else target.namespace
     # Permission to get one object by name includes listing and watching it by name.
-    name = target.name or (one_name(request.query.get("fieldSelector", "")) if verb in _MANY else "")
+    name = target.name or (one_name(request.query.get("fieldSelector", "")) if verb in _READ_MANY else "")
     return Attributes(
         request.user, verb, target.group, target.version, target.plural, target.subresource, namespace, name
     )

@@ -17,7 +17,7 @@ from clientgo.meta.jsonvalues import html_escaped
 from clientgo.meta.yamlio import to_yaml
 from clientgo_apiserver.api.largejson import decode_fields, decode_items
 from clientgo_apiserver.api.limits import Budget
-from clientgo_apiserver.api.status import ApiFailure, not_acceptable, unavailable_type
+from clientgo_apiserver.api.status import NO_SNIFFING, ApiFailure, not_acceptable, unavailable_type
 from clientgo_apiserver.api.users import ANONYMOUS, User
 
 R = TypeVar("R")
@@ -215,8 +215,7 @@ def json_response(value: Any, status: int = 200) -> HTTPResponse:
 
 def text_response(text: str, status: int = 200) -> HTTPResponse:
     """Return a plain text response as Go's `http.Error` does."""
-    headers = [("X-Content-Type-Options", "nosniff")]
-    return HTTPResponse(status, text.encode(), PLAIN_TEXT, headers)
+    return HTTPResponse(status, text.encode(), PLAIN_TEXT, [*NO_SNIFFING])
 
 
 ANY = ("*/*", "*")

@@ -87,6 +87,31 @@ def test_binding_to_missing_role_is_named_in_the_error(guarded: Guarded) -> None
     assert message.endswith(': RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found')
 
 
+def test_missing_roles_are_named_once(guarded: Guarded) -> None:
+    for role, cluster in (("gone", True), ("lost", False), ("gone", False)):
+        guarded.bind("ClusterRole", role, user("eve"), cluster=cluster)
+    guarded.acting = "eve"
+    message = guarded.refused(403, "GET", CONFIG_MAPS)["message"]
+    missing = (f'clusterrole.rbac.authorization.k8s.io "{role}" not found' for role in ("gone", "lost"))
+    assert message.endswith(f": RBAC: [{', '.join(missing)}]")
+
+
+@pytest.mark.parametrize(
+    ("method", "query", "expected"),
+    [
+        ("PUT", "", 'configmaps is forbidden: User "eve" cannot update'),
+        ("OPTIONS", "", 'configmaps is forbidden: User "eve" cannot  resource'),
+        ("GET", "?fieldSelector=metadata.name%3Da", 'configmaps "a" is forbidden: User "eve" cannot list'),
+        ("DELETE", "?fieldSelector=metadata.name%3Da", 'configmaps is forbidden: User "eve" cannot deletecollection'),
+    ],
+)
+def test_verb_and_name_are_those_of_a_real_server(guarded: Guarded, method: str, query: str, expected: str) -> None:
+    guarded.acting = "eve"
+    refused = guarded.send(method, f"{CONFIG_MAPS}{query}")
+    assert refused.json()["message"].startswith(expected)
+    assert ("X-Content-Type-Options", "nosniff") in refused.headers
+
+
 def test_aggregated_roles_include_the_rules_of_selected_roles(guarded: Guarded) -> None:
     guarded.bind("ClusterRole", "view", user("eve"))
     labels = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
