@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from clientgo_apiserver.api.conditions import condition_of
-from clientgo_apiserver.api.resources import Object
+from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.cluster.base import InternalController, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
@@ -36,7 +36,6 @@ _SCALED: dict[str, Key] = {
     "ReplicationController": REPLICATION_CONTROLLERS,
 }
 _REFERENCE = ("apiVersion", "kind", "name", "uid")
-_NO_SCALE = 'found no controllers for pod "{}"'
 _UNCOUNTABLE = "Failed to calculate the number of expected pods"
 _UNMANAGED = (
     "Pods selected by this PodDisruptionBudget (selector: {}) were found to be unmanaged. As a result, the status of"
@@ -178,8 +177,7 @@ class DisruptionController(InternalController):
         workload = topmost_controller(self._store, namespace, reference, _SCALED)
         if workload is not None:
             return workload["metadata"]["uid"], wanted_replicas(workload)
-        group, _, version = reference["apiVersion"].rpartition("/")
-        resource = self._state.registry.by_kind(group, version, reference["kind"])
+        resource = self._resource(reference)
         if resource is None or resource.scale is None:
             return None
         obj = self._store.get(resource.storage, namespace, reference["name"])
@@ -190,17 +188,27 @@ class DisruptionController(InternalController):
     def _failure(self, budget: Object, members: _Members) -> Object:
         """Record that the expected pods cannot be counted; return the condition DisruptionAllowed."""
         namespace = budget["metadata"]["namespace"]
-        text = _NO_SCALE.format(
-            next(
-                name[1]
-                for name, member in sorted(members.by_name.items())
-                if any(member.controller)
-                and self._scale(namespace, dict(zip(_REFERENCE, member.controller, strict=True))) is None
-            )
+        references = (
+            (name[1], dict(zip(_REFERENCE, member.controller, strict=True)))
+            for name, member in sorted(members.by_name.items())
+            if any(member.controller)
+        )
+        text = next(
+            self._missing(pod, reference) for pod, reference in references if self._scale(namespace, reference) is None
         )
         self._events.record(budget, "CalculateExpectedPodCountFailed", f"{_UNCOUNTABLE}: {text}", kind="Warning")
         observed = (budget.get("status") or {}).get("observedGeneration", 0)
         return _disruption_allowed(budget, ("False", "SyncFailed", text), observed, self._now())
+
+    def _missing(self, pod: str, reference: Object) -> str:
+        resource = self._resource(reference)
+        if resource is not None and resource.scale is None:
+            return f"{resource.qualified} does not implement the scale subresource"
+        return f'found no controllers for pod "{pod}"'
+
+    def _resource(self, reference: Object) -> Resource | None:
+        group, _, version = reference["apiVersion"].rpartition("/")
+        return self._state.registry.by_kind(group, version, reference["kind"])
 
     def _write(self, budget: Object, status: Object, disrupted: dict[str, str]) -> None:
         before = budget.get("status") or {}

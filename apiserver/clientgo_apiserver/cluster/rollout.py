@@ -112,8 +112,7 @@ def shrink(sizes: dict[str, int], removable: int, limits: Mapping[str, int]) -> 
 
 def max_replicas(obj: Object) -> int:
     """Return the replicas that a rollout may have at most: the desired ones and `maxSurge`."""
-    desired = wanted_replicas(obj)
-    return int32(desired + (max_surge(obj) if desired else 0))
+    return int32(wanted_replicas(obj) + max_surge(obj))
 
 
 def int32(number: int) -> int:

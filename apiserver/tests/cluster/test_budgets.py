@@ -1,6 +1,6 @@
-from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PodCluster
+from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PodCluster, pod_template
 from apiserver.tests.costs import calls_of
-from clientgo_apiserver.storage.keys import BUDGETS
+from clientgo_apiserver.storage.keys import BUDGETS, JOBS
 
 
 def add_budget(cluster: PodCluster, name: str, **selector: object) -> None:
@@ -26,6 +26,17 @@ def test_budget_without_pods_says_so(cluster: PodCluster) -> None:
     cluster.step()
     (event,) = cluster.store.list(("", "events"))
     assert (event["reason"], event["source"]["component"]) == ("NoPods", "controllermanager")
+
+
+def test_share_of_pods_whose_controller_has_no_scale_is_refused_with_the_reason(cluster: PodCluster) -> None:
+    budget = {"metadata": {"name": "b"}, "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "j"}}}}
+    cluster.create(BUDGETS, budget)
+    template = pod_template("j", "i")
+    template["spec"]["restartPolicy"] = "Never"
+    cluster.create(JOBS, {"metadata": {"name": "j"}, "spec": {"template": template}})
+    cluster.step(times=2)
+    [condition] = cluster.status(BUDGETS, "b")["conditions"]
+    assert condition["message"] == "jobs.batch does not implement the scale subresource"
 
 
 def test_workload_beside_many_budgets_costs_the_same_as_beside_a_few() -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from clientgo_apiserver.cluster.rollout import max_unavailable, template_hash
+from clientgo_apiserver.cluster.rollout import max_unavailable, size_annotations, template_hash
 
 
 def deployment(replicas: int | None = 4, *, image: str = "i", **spec: Any) -> Any:
@@ -25,6 +25,13 @@ def deployment(replicas: int | None = 4, *, image: str = "i", **spec: Any) -> An
 )
 def test_max_unavailable_follows_the_strategy(replicas: int, strategy: Any, expected: int) -> None:
     assert max_unavailable(deployment(replicas, strategy=strategy)) == expected
+
+
+@pytest.mark.parametrize(("replicas", "expected"), [(0, "2"), (4, "6")])
+def test_surge_is_annotated_also_without_replicas(replicas: int, expected: str) -> None:
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2, "maxUnavailable": 0}}
+    annotations = size_annotations(deployment(replicas, strategy=strategy))
+    assert annotations["deployment.kubernetes.io/max-replicas"] == expected
 
 
 def test_template_hash_depends_only_on_the_template() -> None:
