@@ -14,7 +14,7 @@ from clientgo_apiserver.cluster.base import InternalController, is_deleting
 from clientgo_apiserver.cluster.events import ComponentEvents
 from clientgo_apiserver.cluster.internal import Internal
 from clientgo_apiserver.cluster.owned import controller_of, topmost_controller
-from clientgo_apiserver.cluster.podcontrol import FINISHED, is_ready, phase_of, seconds_of
+from clientgo_apiserver.cluster.podcontrol import is_ready, seconds_of
 from clientgo_apiserver.cluster.rollout import resolve, wanted_replicas
 from clientgo_apiserver.cluster.selectorindex import LabelIndex, SelectorIndex
 from clientgo_apiserver.handlers.scale import scale_of
@@ -262,9 +262,7 @@ def _labels_of(pod: Object | None) -> dict[str, str]:
     return labels
 
 
-def _member(pod: Object) -> _Member | None:
-    if phase_of(pod) in FINISHED:
-        return None
+def _member(pod: Object) -> _Member:
     owner = controller_of(pod) or {}
     is_healthy = is_ready(pod) and not is_deleting(pod)
     return _Member(is_healthy, tuple(owner.get(field, "") for field in _REFERENCE))

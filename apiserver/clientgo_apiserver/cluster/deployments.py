@@ -42,7 +42,8 @@ from clientgo_apiserver.storage.stored import Key, name_of
 
 _DEADLINE_SECONDS = 600.0  # apps/v1's progressDeadlineSeconds
 _NO_DEADLINE = 2**31 - 1
-_COMPLETE, _TIMED_OUT = "NewReplicaSetAvailable", "ProgressDeadlineExceeded"
+_CREATED, _COMPLETE = "NewReplicaSetCreated", "NewReplicaSetAvailable"
+_TIMED_OUT = "ProgressDeadlineExceeded"
 _PAUSED, _RESUMED = "DeploymentPaused", "DeploymentResumed"
 
 
@@ -123,7 +124,7 @@ class DeploymentController(WorkloadController):
             raise
         self._record_scaling(obj, stored, 0, wanted_replicas(stored))
         name = stored["metadata"]["name"]
-        created = condition("Progressing", "True", "NewReplicaSetCreated", f'Created new replica set "{name}"')
+        created = condition("Progressing", "True", _CREATED, f'Created new replica set "{name}"')
         self._update_status(obj, self._with_progress(obj, created), {REVISION: str(revision)})
         return sets._replace(current=stored)
 
@@ -374,8 +375,9 @@ def _is_rolling(sets: _Sets) -> bool:
 def _has_progressed(obj: Object, counts: dict[str, int]) -> bool:
     before: dict[str, int] = obj.get("status") or {}
     removed = before.get("replicas", 0) - before.get("updatedReplicas", 0)
+    is_new = condition_of(obj, "Progressing").get("reason") == _CREATED  # of a ReplicaSet that began without replicas
     return (
-        counts["updatedReplicas"] > before.get("updatedReplicas", 0)
+        counts["updatedReplicas"] > (0 if is_new else before.get("updatedReplicas", 0))
         or counts["replicas"] - counts["updatedReplicas"] < removed
         or counts["readyReplicas"] > before.get("readyReplicas", 0)
         or counts["availableReplicas"] > before.get("availableReplicas", 0)

@@ -1,4 +1,4 @@
-from apiserver.tests.cluster.podcluster import DEPLOYMENTS, PodCluster, pod_template
+from apiserver.tests.cluster.podcluster import DEPLOYMENTS, REPLICA_SETS, PodCluster, pod_template
 
 
 def progress(cluster: PodCluster) -> str:
@@ -18,3 +18,10 @@ def test_deployment_that_must_not_become_available_keeps_its_old_pods_until_it_m
     cluster.step(times=10)
     assert progress(cluster) == "NewReplicaSetAvailable"
     assert [pod["spec"]["containers"][0]["image"] for pod in cluster.pods()] == ["broken", "broken"]
+
+
+def test_replica_set_that_is_created_again_makes_progress(cluster: PodCluster) -> None:
+    cluster.deployment(replicas=2)
+    [replica_set] = cluster.store.list(REPLICA_SETS)
+    cluster.delete(REPLICA_SETS, replica_set["metadata"]["name"])
+    assert progress(cluster) == "ReplicaSetUpdated"
