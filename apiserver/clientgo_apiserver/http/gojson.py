@@ -138,7 +138,7 @@ def _count_strings(body: bytes) -> int:
 
 def duplicate_fields(body: bytes, value: Any) -> list[str]:
     """Return the paths of duplicate fields of a JSON text, in order; `value` is what it was decoded to."""
-    if _count_strings(body) == _count_strings(_encode(value)):
+    if (encoded := _encode(value)) == body.rstrip(b"\n") or _count_strings(body) == _count_strings(encoded):
         return []  # fast path: no name was lost, as each but the last of a duplicate is
     return [path for path, is_duplicate in fields_of(body) if is_duplicate]
 

@@ -35,6 +35,12 @@ def test_number_beyond_float64_is_rejected_and_one_in_a_text_is_not(kube: Kube) 
     assert "cannot unmarshal" not in kube.refused(422, "POST", FOOS, foo("9" * 400))["message"]
 
 
+def test_number_beyond_float64_is_rejected_wherever_it_begins() -> None:
+    for spaces in range(110):
+        with pytest.raises(ValueError, match="cannot unmarshal number"):
+            parse_json(b'{"a":' + b" " * spaces + b"1" + b"0" * 309 + b"}")
+
+
 @pytest.mark.parametrize("name", ["limit", "resourceVersion"])
 @pytest.mark.parametrize(
     ("text", "reason"),
