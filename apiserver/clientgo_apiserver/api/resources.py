@@ -136,6 +136,7 @@ class Registry:
         self.version = 0
         self._by_path: dict[tuple[str, str, str], Resource] = {}
         self._by_kind: dict[tuple[str, str, str], Resource] = {}
+        self._by_storage: dict[tuple[str, str], list[Resource]] = {}  # until the next change
         for resource in resources:
             self.add(resource)
 
@@ -178,13 +179,16 @@ class Registry:
         return self._by_kind.get((group, version, kind))
 
     def of_storage(self, storage: tuple[str, str]) -> list[Resource]:
-        """Return every version and view of the objects stored under this key."""
-        return [resource for resource in self._by_path.values() if resource.storage == storage]
+        """Return every version and view of the objects stored under this key; the list must not be modified."""
+        return self._by_storage.get(storage) or self._by_storage.setdefault(
+            storage, [resource for resource in self._by_path.values() if resource.storage == storage]
+        )
 
     def add(self, resource: Resource) -> None:
         """Add a resource; one at the same path is replaced."""
         self._by_path[(resource.group, resource.version, resource.plural)] = resource
         self._by_kind[(resource.group, resource.version, resource.kind)] = resource
+        self._by_storage.clear()
         self.version += 1
 
     def remove(self, resource: Resource) -> None:
@@ -192,4 +196,5 @@ class Registry:
         removed = self._by_path.pop((resource.group, resource.version, resource.plural), None)
         if removed is not None:
             self._by_kind.pop((removed.group, removed.version, removed.kind), None)
+            self._by_storage.clear()
             self.version += 1

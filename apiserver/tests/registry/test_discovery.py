@@ -28,6 +28,14 @@ def entry(listed: list[dict[str, Any]], name: str, key: str = "name") -> dict[st
     return next(item for item in listed if item[key] == name)
 
 
+def test_versions_of_a_storage_key_follow_changes(registry: Registry) -> None:
+    first, second = registry.of_storage((GROUP, "foos"))
+    registry.remove(second)
+    assert registry.of_storage((GROUP, "foos")) == [first]
+    registry.add(second)
+    assert registry.of_storage((GROUP, "foos")) == [first, second]
+
+
 def test_root_names_the_core_versions_and_the_servers_address(registry: Registry) -> None:
     root = discovery.legacy_root(registry)
     assert (root["kind"], root["versions"]) == ("APIVersions", ["v1"])
