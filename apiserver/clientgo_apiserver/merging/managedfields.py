@@ -29,7 +29,8 @@ Object = dict[str, Any]
 Entries = dict[str, Object]
 """Entries of managedFields by identifier."""
 
-_encode = msgspec.json.Encoder().encode
+_encode, _decode = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
+_MAX_CACHED = 4096  # bytes of a set of fields
 _MAX_UPDATE_ENTRIES = 10
 _OLD_UPDATES = "ancient-changes"
 _SCALE_REPLICAS = ("f:spec", "f:replicas")
@@ -48,9 +49,11 @@ class ManagedType:
     """Versions of the kind by apiVersion; by default, objects are the same in all versions."""
     strict: bool = False
     """True if an unknown version is an error; else its entries are dropped."""
+    managed_zero: Object = field(init=False, repr=False, compare=False)
     _view: VersionView = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "managed_zero", managed(self.zero))
         object.__setattr__(self, "_view", VersionView(self.rules, _unchanged, self.ignored))
 
     def at(self, api_version: str) -> VersionView | None:
@@ -109,9 +112,17 @@ def current_entries(entries: list[Object], kind: ManagedType) -> Entries:
         if view is None and kind.strict:
             raise UnknownVersion(version)
         if view is not None:
-            reconciled = with_atomic_fields(fields, view.rules)
-            current[identifier(entry)] = entry if reconciled is fields else {**entry, "fieldsV1": reconciled}
+            encoded = _encode(fields)
+            if len(encoded) > _MAX_CACHED or not _is_reconciled(encoded, view.rules):
+                entry = {**entry, "fieldsV1": with_atomic_fields(fields, view.rules)}
+            current[identifier(entry)] = entry
     return current
+
+
+@lru_cache(maxsize=1024)  # most updates leave the sets of managers as they are
+def _is_reconciled(encoded: bytes, rules: MergeRules) -> bool:
+    tree = _decode(encoded)
+    return with_atomic_fields(tree, rules) is tree
 
 
 class Changes:
@@ -190,7 +201,7 @@ def first_entries(obj: Object, who: FieldManager, kind: ManagedType, *, time: st
     Raises:
         UntypedObject: the fields have no owners.
     """
-    fields = added(managed(kind.zero), managed(obj, kind.ignored), kind.rules)
+    fields = added(kind.managed_zero, managed(obj, kind.ignored), kind.rules)
     return [who.entry(fields, time)] if fields else []
 
 
@@ -202,8 +213,8 @@ def _after_update(
     changed = changes.at(who.api_version).changed
     if changed:
         entry = who.entry(changed, time)
-        previous = updated.get(identifier(entry), {}).get("fieldsV1", {})
-        updated[identifier(entry)] = who.entry(union(previous, changed), time)
+        name = identifier(entry)
+        updated[name] = {**entry, "fieldsV1": union(updated.get(name, {}).get("fieldsV1", {}), changed)}
     return sort([*_capped(updated).values()])
 
 

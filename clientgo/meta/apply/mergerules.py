@@ -7,7 +7,7 @@ walkers of a document (patches) find them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -53,15 +53,30 @@ def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
     """Return the items of a list that merges, each with its element: `k:{...}` or `v:...`."""
     if rule.list_type == "set":
         return [("v:" + html_escaped(canonical(value)).decode(), value) for value in values]
-    pairs = []
-    defaults = dict(rule.key_defaults)
+    names, pairs = rule.map_keys or (rule.patch_key,), []
     for item in values:
-        members = item if isinstance(item, dict) else {}
-        key = {name: members.get(name) for name in rule.map_keys or (rule.patch_key,)}
-        key = {name: defaults.get(name) if value is None else value for name, value in key.items()}
-        key = {name: value for name, value in key.items() if value is not None}
-        pairs.append(("k:" + html_escaped(canonical(key)).decode(), item))
+        value = item.get(names[0]) if len(names) == 1 and isinstance(item, dict) else None
+        if isinstance(value, str) and len(value) <= _SHORT:
+            pairs.append((_element_named(names[0], value), item))
+        else:
+            pairs.append((_element_of(item if isinstance(item, dict) else {}, rule), item))
     return pairs
+
+
+_SHORT = 128
+
+
+@lru_cache(maxsize=4096)  # most lists have short keys, and each write compares them
+def _element_named(name: str, value: str) -> str:
+    return "k:" + html_escaped(canonical({name: value})).decode()
+
+
+def _element_of(members: Mapping[str, Any], rule: MergeRule) -> str:
+    defaults = dict(rule.key_defaults)
+    key = {name: members.get(name) for name in rule.map_keys or (rule.patch_key,)}
+    key = {name: defaults.get(name) if value is None else value for name, value in key.items()}
+    key = {name: value for name, value in key.items() if value is not None}
+    return "k:" + html_escaped(canonical(key)).decode()
 
 
 def rule_of(field: GoField, item: GoType | None) -> MergeRule | None:
