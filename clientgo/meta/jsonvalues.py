@@ -109,7 +109,10 @@ def _equal_values_are_same(left_value: Json, other: Json) -> bool:
 
 def same_text(value: Json, other: Json) -> bool:
     """Return whether both are the same JSON value, and their numbers are written alike: `1` differs from `1.0`."""
-    return same(value, other) and _encode_sorted(value) == _encode_sorted(other)
+    if value != other:
+        return False
+    encoded = _encode_sorted(value)
+    return encoded == _encode_sorted(other) and (b"null" not in encoded or same(value, other))
 
 
 def is_among(value: Json, values: Iterable[Json]) -> bool:
@@ -138,7 +141,7 @@ _HTML = (
 
 def html_escaped(encoded: bytes) -> bytes:
     """Return JSON with those characters escaped that Go's encoding/json escapes because of HTML and JavaScript."""
-    for character, escape in _HTML:
+    for character, escape in _HTML[:3] if encoded.isascii() else _HTML:
         if character in encoded:
             encoded = encoded.replace(character, escape)
     return encoded

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from dataclasses import replace
 
+from clientgo.meta.jsonvalues import same_text
 from clientgo_apiserver.api.limits import MAX_MANAGER_BYTES
 from clientgo_apiserver.api.resources import Object, Resource
 from clientgo_apiserver.api.status import ApiFailure, bad_request, conflict
@@ -51,11 +52,18 @@ def _manager_of(manager: str, user_agent: str) -> str:
     return (manager or user_agent.partition("/")[0] or "unknown")[:MAX_MANAGER_BYTES]
 
 
-def read_metadata(write: Write, obj: Object) -> Object:
-    """Return the metadata a client sent, as ObjectMeta would hold it, with the namespace of the request (400)."""
-    meta = decode_metadata(write, obj)
+def read_metadata(write: Write, obj: Object, stored: Object | None = None) -> Object:
+    """Return the metadata a client sent, as ObjectMeta holds it, for the request's namespace; share `stored` (400)."""
+    if stored is not None and isinstance(obj.get("metadata"), dict):
+        obj = {"metadata": sharing(obj["metadata"], stored)}
+    meta = decode_metadata(write, obj, stored)
     check_namespace(write, meta)
     return meta
+
+
+def sharing(new: Object, old: Object) -> Object:
+    """Return an object with fields of `old` in place of equal ones, which are neither decoded nor compared again."""
+    return {name: old[name] if name in old and same_text(value, old[name]) else value for name, value in new.items()}
 
 
 def decode_metadata(write: Write, obj: Object, stored: Object | None = None) -> Object:
@@ -141,11 +149,12 @@ def decode_object(write: Write, obj: Object, old: Object | None) -> Object:
 
 
 def _decode_custom(write: Write, obj: Object) -> Object:
-    schema, unknown = write.resource.schema, list[str]()
+    schema = write.resource.schema
     if schema is None:
         return obj
     applied = media_type(write.request.headers.get("content-type", "")) == _APPLY_PATCH
     if not conforms(schema, obj):
+        unknown: list[str] = []
         obj = prune(schema, obj, unknown)
         pruned, unknown = unknown, []
         try:
@@ -192,7 +201,7 @@ def with_unique_owners(write: Write, obj: Object, *, admitted: bool) -> Object:
     As on a real server, those of a patch are looked at only once they are `admitted`.
     """
     owners = obj["metadata"].get("ownerReferences")
-    if not owners:
+    if not owners or len(owners) == 1:
         return obj
     unique, duplicates, by_uid = list[Object](), list[str](), defaultdict[str, list[Object]](list)
     for owner in owners:

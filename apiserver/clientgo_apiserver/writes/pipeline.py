@@ -50,6 +50,7 @@ from clientgo_apiserver.writes.decoding import (
     name_required,
     precondition_failed,
     read_metadata,
+    sharing,
     with_managed_fields,
     with_unique_owners,
 )
@@ -90,11 +91,10 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     if causes:
         raise await _invalid(write, meta.get("name", ""), causes)
     await chain.validate(state, write, "CREATE", new, None)
-    if (
-        entries is None and not write.dry_run and _is_version(sent_meta.get("resourceVersion"))
-    ):  # by the storage, which no dry run reaches
+    if entries is None and not write.dry_run and _is_version(sent_meta.get("resourceVersion")):  # by the storage
         raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
-    stored = await to_storage(resource, await run_step(request, 0, as_stored, write, new), request)
+    stored = new if resource.custom else await run_step(request, 0, as_stored, write, new)
+    stored = await to_storage(resource, stored, request)
     response = None
     if write.dry_run or resource.converter:
         response = await from_storage(resource, await run_step(request, 0, in_order, stored))
@@ -120,7 +120,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
     """
     resource, strategy, request = write.resource, strategy_of(write.resource, write.subresource), write.request
     unknown, warnings = write.unknown, [*request.warnings]
-    entry, old = None, Object()
+    entry = None
     while True:
         write.unknown, request.warnings[:] = [*unknown], warnings
         before, entry = entry, state.store.entry(resource.storage, write.namespace, write.name)
@@ -244,16 +244,18 @@ def _check_time(state: State, write: Write) -> None:
 
 async def put(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
     """Replace the object of the write's name; return it as shown, and whether it was created."""
-    meta = decode_metadata(write, obj)
-    exists, target = _exists(state, write), (write.namespace, write.name)
-    is_update = not write.resource.create_on_update or bool(write.subresource) or exists
-    if (meta.get("namespace", ""), meta.get("name")) != target or (is_update and not exists):
+    entry = state.store.entry(write.resource.storage, write.namespace, write.name)
+    meta = decode_metadata(write, obj, entry.object["metadata"] if entry is not None else None)
+    is_update = not write.resource.create_on_update or bool(write.subresource) or entry is not None
+    is_addressed = (meta.get("namespace", ""), meta.get("name")) == (write.namespace, write.name)
+    if not is_addressed or (is_update and entry is None):
         # Errors and warnings of the body come before those of the name.
         await run_step(write.request, 0, decode_object, write, {**obj, "metadata": meta}, None)
     check_namespace(write, meta)
     check_name(write, meta)
     if is_update:
-        return await update(state, write, lambda _: UpdatedObject({**obj, "metadata": meta})), False
+        fields = {field: value for field, value in obj.items() if field != "metadata"}
+        return await update(state, write, lambda old: UpdatedObject({**sharing(fields, old), "metadata": meta})), False
     _read_version(meta)
     if "uid" in meta:
         raise precondition_failed(write, "UID", meta["uid"], "")

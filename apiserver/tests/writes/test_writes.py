@@ -18,6 +18,7 @@ from apiserver.tests.inprocess import (
     foo,
 )
 from clientgo_apiserver.http.gojson import duplicate_fields
+from clientgo_apiserver.writes.decoding import sharing
 
 
 def test_client_cannot_choose_uid_generation_or_times(kube: Kube) -> None:
@@ -34,6 +35,23 @@ def test_update_keeps_the_time_of_creation(kube: Kube) -> None:
     for same in ("2023-11-14T22:13:20+00:00", "2000-01-01T00:00:00Z"):
         arguments = {**built, "metadata": {**built["metadata"], "creationTimestamp": same}}
         assert kube.ok("PUT", f"{FOOS}/a", arguments)["metadata"]["creationTimestamp"] == "2023-11-14T22:13:20Z"
+
+
+def test_update_shares_only_fields_that_are_written_alike() -> None:
+    old = {"a": [{"b": 1}], "c": {"d": 1, "e": 2}, "f": None, "g": "x"}
+    new = {"a": [{"b": 1.0}], "c": {"e": 2, "d": 1}, "f": None, "g": "y", "h": 1}
+    shared = sharing(new, old)
+    assert shared["c"] is old["c"]
+    assert shared["a"] is new["a"]
+    assert shared == new
+
+
+@pytest.mark.parametrize("update", [{"spec": {"replicas": True}}, {"metadata": {"labels": {"a": 1}}}])
+def test_update_with_a_value_that_only_python_finds_equal_is_rejected(kube: Kube, update: dict[str, Any]) -> None:
+    sent = deployment("d", 1)
+    sent["metadata"]["labels"] = {"a": "1"}
+    stored = kube.ok("POST", DEPLOYMENTS, sent)
+    kube.refused(400, "PUT", f"{DEPLOYMENTS}/d", {**stored, **{key: stored[key] | update[key] for key in update}})
 
 
 @pytest.mark.parametrize(
