@@ -229,9 +229,12 @@ def _normal(value: Any, name: str, texts: Mapping[str, str], masks: list[PathMas
         for key, member in value.items():
             if key in _TIMES or key.endswith(_COPIES):
                 continue
+            below = masks and _below(masks, key)
             if key == "observedGeneration" and isinstance(member, int) and generation is not None:
                 result[key] = _observed(member, generation)
-            elif (normal := _normal(member, key, texts, masks and _below(masks, key), generation)) is not _IGNORED:
+            elif member.__class__ is str and not below:
+                result[key] = _normal_text(member, texts)  # as `_normal` does: most members are texts
+            elif (normal := _normal(member, key, texts, below, generation)) is not _IGNORED:
                 result[key] = normal
         return result
     if isinstance(value, list):

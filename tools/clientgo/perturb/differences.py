@@ -12,6 +12,7 @@ FieldPath = tuple[str, ...]
 
 _ABSENT = object()
 _MASKED = "(masked)"
+_NESTED = (dict, list)
 
 Differs = Callable[[Any, Any], bool]
 """Comparison of an expected and an actual value that is not a dict or a list."""
@@ -33,14 +34,23 @@ def differences(
     expected: Any, actual: Any, path: FieldPath = (), differs: Differs = operator.ne
 ) -> Iterator[tuple[FieldPath, Any, Any]]:
     """Yield each path at which two values differ, with both values; see `text_of`."""
+    pairs: Iterable[tuple[str, Any, Any]]
     if isinstance(expected, dict) and isinstance(actual, dict):
-        for key in sorted(expected.keys() | actual.keys()):
-            yield from differences(expected.get(key, _ABSENT), actual.get(key, _ABSENT), (*path, key), differs)
+        keys = sorted(expected.keys() | actual.keys())
+        pairs = ((key, expected.get(key, _ABSENT), actual.get(key, _ABSENT)) for key in keys)
     elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
-        for index, pair in enumerate(zip(expected, actual, strict=True)):
-            yield from differences(*pair, (*path, str(index)), differs)
-    elif differs(expected, actual):
-        yield path, expected, actual
+        pairs = ((str(index), *pair) for index, pair in enumerate(zip(expected, actual, strict=True)))
+    else:
+        if differs(expected, actual):
+            yield path, expected, actual
+        return
+    for key, before, after in pairs:
+        # No generator for a value without members, nor for equal values: most are so.
+        if isinstance(before, _NESTED):
+            if differs is not operator.ne or before != after:
+                yield from differences(before, after, (*path, key), differs)
+        elif differs(before, after):
+            yield (*path, key), before, after
 
 
 def is_absent(value: Any) -> bool:
