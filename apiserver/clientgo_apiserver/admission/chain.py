@@ -36,7 +36,8 @@ async def mutate(state: State, write: Write, operation: str, new: Object | None,
 async def validate(state: State, write: Write, operation: str, new: Object, old: Object | None) -> None:
     """Run validating admission for an object that is about to be stored (4xx, 500)."""
     check_policies(state, write, new, old)
-    await _validate(state, write, operation, new, old)
+    if state.store.count(VALIDATING_POLICIES) or state.store.count(webhooks.VALIDATING):
+        await _validate(state, write, operation, new, old)
     check_quota(state, write, new, old)
 
 

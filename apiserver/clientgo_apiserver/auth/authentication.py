@@ -85,14 +85,15 @@ def user_of_token(state: State, token: str, audiences: Collection[str] = (ISSUER
 def _credentials_user(state: State, request: HTTPRequest) -> User:
     if request.user is not ANONYMOUS:
         return request.user  # by its certificate, which was checked with the connection
-    scheme, token, *fields = [*request.headers.get("authorization", "").strip().split(" "), "", ""]
-    if scheme.lower() == "bearer" and token:  # a real server ignores other credentials
-        user = user_of_token(state, token)
-        if user is None:
-            raise unauthorized()
-        return user
-    if scheme.lower() == "bearer" and any(fields):
-        request.warnings.append(_EXTRA_SPACE)
+    if credentials := request.headers.get("authorization"):
+        scheme, token, *fields = [*credentials.strip().split(" "), "", ""]
+        if scheme.lower() == "bearer" and token:  # a real server ignores other credentials
+            user = user_of_token(state, token)
+            if user is None:
+                raise unauthorized()
+            return user
+        if scheme.lower() == "bearer" and any(fields):
+            request.warnings.append(_EXTRA_SPACE)
     if not state.options.anonymous:
         raise unauthorized()
     if state.options.authorization == "AlwaysAllow":

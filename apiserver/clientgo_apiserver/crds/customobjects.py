@@ -67,7 +67,7 @@ def _has_same_fields(new: Object, other: Object | None) -> bool:
     """Return whether the objects share all their fields except metadata."""
     if other is None or new.keys() != other.keys():
         return False
-    return all(value is other[field] for field, value in new.items() if field != "metadata")
+    return {field for field, value in new.items() if value is not other[field]} <= {"metadata"}
 
 
 def _schema_errors(schema: Object, new: Object, old: Object | None, *, status_only: bool) -> list[Cause]:

@@ -109,7 +109,7 @@ def normalize(
     decoded.pop("selfLink", None)
     if meta.get("managedFields") == []:
         decoded["managedFields"] = []  # unlike an absent list, a request to remove all entries
-    if unknown is not None:
+    if ignored and unknown is not None:
         unknown.extend(f"metadata.{field}" for field in ignored)
     return decoded
 

@@ -254,6 +254,6 @@ _VERBS: dict[str, Handler] = {
 
 async def handle(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream | Upgrade:
     """Answer a routed request (406 before anything is written)."""
-    if route.subresource not in CONNECTED and not _may_read_protobuf(route, request):
+    if "accept" in request.headers and route.subresource not in CONNECTED and not _may_read_protobuf(route, request):
         _form(route, request)
     return await _SUBRESOURCES.get(route.subresource, _VERBS[route.verb])(state, route, request)
