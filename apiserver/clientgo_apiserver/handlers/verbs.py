@@ -67,6 +67,8 @@ def _write(state: State, request: HTTPRequest, route: RequestInfo, options: str)
 
 
 async def _one(route: RequestInfo, request: HTTPRequest, obj: Object, status: int) -> HTTPResponse:
+    if request.internal:
+        return HTTPResponse(status, content=obj)
     include = request.query.get("includeObject") or "Metadata"
     return await run_step(request, 0, _rendered, route.resource, obj, _form(route, request), include, status)
 

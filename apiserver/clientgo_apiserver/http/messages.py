@@ -168,7 +168,7 @@ class HTTPResponse:
     body: bytes = b""
     content_type: str = JSON
     headers: list[tuple[str, str]] = field(default_factory=list)
-    content: Any = None  # the stored object whose JSON is the body
+    content: Any = None  # the stored object whose JSON is the body, or the body of an internal request
 
     def json(self) -> Any:
         """Decode the body."""
