@@ -106,7 +106,9 @@ def judge_metadata(arguments: tuple[str, ...], rehearsal: Rehearsal) -> Verdict:
     if ended_early(created) or created.bugs:
         return run, []
     is_mark = not change.is_selection and is_left_alone(created) and not is_left_alone(rehearsal.reference)
-    if is_mark or _keeps_children(ref, Moment(created, -1), Moment(run, -1)):
+    # A label that selects an object of another kind, such as a Service, is a wish: its children go with it.
+    is_wish = change.is_selection and ref.resource not in {resource for resource, _ in schemas(run)}
+    if is_mark or (not is_wish and _keeps_children(ref, Moment(created, -1), Moment(run, -1))):
         return run, [*_resumed(user_object, change, step, rehearsal)]
     released = {
         name: each
