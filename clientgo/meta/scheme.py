@@ -61,8 +61,9 @@ class ApiType(msgspec.Struct, frozen=True, kw_only=True):
 
     `kind` defaults to the name of the class, `plural` to the English plural. Only for the CRD: its `annotations` and
     `labels`, `deprecated` versions, `selectable_fields` (JSON paths that field selectors may use), `conversion` between
-    versions; `crd=False` omits this version. Objects may have values that a `partial` class does not hold, such as
-    fields that it lacks: an update then reads the stored object, and replaces only what differs.
+    versions; `crd=False` omits this version, which is then not the stored one. Objects may have values that a `partial`
+    class does not hold, such as fields that it lacks: an update then reads the stored object, and replaces only what
+    differs.
     """
 
     group: str
@@ -94,7 +95,7 @@ class ApiType(msgspec.Struct, frozen=True, kw_only=True):
         kind = self.kind or cls.__name__
         plural, singular = self.plural or plural_of(kind.lower()), self.singular or kind.lower()
         cls.__api_type__ = replace(  # type: ignore[attr-defined]  # an attribute of API kinds only
-            self, kind=kind, plural=plural, singular=singular
+            self, kind=kind, plural=plural, singular=singular, storage=self.storage and self.crd
         )
         return cls
 

@@ -183,6 +183,15 @@ def test_version_can_be_unserved_or_omitted_from_the_crd(
     assert [(version["name"], version["served"]) for version in built] == versions
 
 
+def test_class_of_a_kind_that_another_project_defines_has_clients_and_no_crd(project: Path) -> None:
+    (project / "theirs.py").write_text(
+        (project / "home_v1.py").read_text().replace('group="ajd.my.domain"', 'group="ajd.my.domain", crd=False')
+    )
+    assert generate(project, "theirs").returncode == 0
+    assert (project / "made/clientset/ajd_v1.py").exists()
+    assert not (project / "crd").exists()
+
+
 def test_files_of_a_removed_kind_are_deleted_and_handwritten_ones_kept(project: Path) -> None:
     generate(project, *MODULES)
     (project / "made/notes.py").write_text("mine = 1\n")

@@ -114,7 +114,7 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
             (MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n")
             + '@api_type(group="g.io", version="v2", kind="A", status=False)\n'
             + "@dataclass(frozen=True)\nclass A2:\n    metadata: ObjectMeta\n",
-            "invalid storage versions of A (v1, v2): set storage=False in all but one",
+            "invalid storage versions of A (v1, v2): set storage=False in all but one of the CRD",
             id="two storage versions",
         ),
         pytest.param(MARK % ", status=False, storage=False" + "class A:\n    metadata: ObjectMeta\n",
@@ -144,7 +144,6 @@ def test_problem_is_reported_with_its_fix(tmp_path: Path, text: str, expected: s
         ('group="g.io", version="v1", scope="Namespace"', "expected one of Namespaced, Cluster"),
         ('group="g.io", version="v1", verbs=("fetch",)', "invalid verb 'fetch': expected some of get, list"),
         ('group="g.io", version="v1", deprecation_warning="x"', "can only be set for deprecated versions"),
-        ('group="g.io", version="v1", crd=False', "crd=False requires storage=False"),
         ('group="a.k8s.io", version="v1"', 'annotations=(("api-approved.kubernetes.io", "unapproved'),
         ('group="g.io", version="v1", columns=(Column("N", "string", ".spec.x"),)', "path not found: .spec.x"),
         (

@@ -28,8 +28,6 @@ def _served(api: ApiType) -> Iterator[str]:
     for verb in api.verbs:
         if verb not in ALL_VERBS:
             yield f"invalid verb {verb!r}: expected some of {', '.join(ALL_VERBS)}"
-    if api.storage and not api.crd and api.verbs:
-        yield "crd=False requires storage=False: the storage version must be in the CRD"
 
 
 def read_methods(cls: type[Any], problems: Problems) -> Iterator[Method]:

@@ -38,9 +38,9 @@ def read_modules(names: Iterable[str], problems: Problems, *, all_versions: bool
 
 
 def with_storage(kinds: Iterable[OwnKind]) -> list[OwnKind]:
-    """Return the kinds; if the stored version of one is missing, another is stored in its place."""
+    """Return the kinds of CRDs; if the stored version of one is missing, another is stored in its place."""
     versions: dict[tuple[str, str], list[OwnKind]] = {}
-    for each in kinds:
+    for each in (each for each in kinds if each.api.crd):
         versions.setdefault((each.api.group, each.api.kind), []).append(each)
     for members in versions.values():
         if not any(member.api.storage for member in members):
@@ -157,11 +157,12 @@ def _check_versions(members: list[OwnKind], problems: Problems, least: int) -> N
         if _names(api) != _names(first):
             problems.at_class(member.cls, f"kind, singular and scope of {api.kind} must be equal in all versions")
     storage = [member for member in members if member.api.storage]
-    if not least <= len(storage) <= 1 and len(seen) == len(members):
+    has_crd = any(member.api.crd for member in members)
+    if has_crd and not least <= len(storage) <= 1 and len(seen) == len(members):
         stored = ", ".join(member.api.version for member in storage) or "none"
         problems.at_class(
             members[-1].cls,
-            f"invalid storage versions of {first.kind} ({stored}): set storage=False in all but one",
+            f"invalid storage versions of {first.kind} ({stored}): set storage=False in all but one of the CRD",
         )
 
 
