@@ -66,7 +66,6 @@ def test_enabling_multigroup_moves_no_existing_file(tmp_path: Path) -> None:
     ("first", "arguments", "expected"),
     [
         ("Foo", FRIGATE, "run clientgo edit --multigroup to allow others"),
-        ("Foo", kind("samplecontroller.c9g.io", "v1", "Foo"), "give --group samplecontroller, to which the domain is"),
         ("Deployment", kind("apps", "v1", "Deployment"), "choose another name, or run"),
     ],
 )

@@ -12,6 +12,7 @@ from clientgo.codegen.__main__ import main
 from clientgo.codegen.manifests import webhook_configurations
 from clientgo.codegen.rbac import roles
 from clientgo.meta.declarations import WebhookDeclaration, admission_webhook, rbac
+from tests.codegen.generating import CREDENTIALS
 
 KINDS = "tests.codegen.kinds.fleet"
 MASTER = "tests.codegen.kinds.harbour_master"
@@ -140,6 +141,26 @@ def test_invalid_declaration_is_reported_with_its_line_and_nothing_is_written(
     assert "declares.py:3: " in error
     assert expected in error
     assert [path.name for path in tmp_path.iterdir()] == ["declares.py"]
+
+
+@pytest.mark.parametrize(("resource", "code"), [("credentials", 0), ("credentials/status", 0), ("credential", 2)])
+def test_permissions_are_for_all_kinds_of_the_projects_group(
+    tmp_path: Path, monkeypatch: Any, capsys: Any, resource: str, code: int
+) -> None:
+    """Kinds of another project may be of the same group."""
+    file = tmp_path / "crd.yaml"
+    file.write_text(CREDENTIALS.read_text().replace("credentials.example.net", "fleet.example.com"))
+    rule = f'rbac(groups="fleet.example.com", resources=("ships", "{resource}"), verbs="get")'
+    source, inputs = f"from clientgo.meta.declarations import rbac\n{rule}\n", ("--input-module", KINDS)
+    assert declare(tmp_path, monkeypatch, source, *inputs, "--from-crd", str(file)) == code
+    expected = "unknown plural 'credential' in fleet.example.com: expected one of credentials, "
+    assert (expected in capsys.readouterr().err) is (code == 2)
+
+
+def test_kinds_of_a_third_party_group_besides_those_of_the_crds_are_accepted(tmp_path: Path, monkeypatch: Any) -> None:
+    rule = 'rbac(groups="credentials.example.net", resources="credentialsets", verbs="get")'
+    source = f"from clientgo.meta.declarations import rbac\n{rule}\n"
+    assert declare(tmp_path, monkeypatch, source, "--from-crd", str(CREDENTIALS)) == 0
 
 
 def test_module_without_declarations_is_rejected(tmp_path: Path, capsys: Any) -> None:
@@ -282,6 +303,7 @@ RULES = (
     rbac(groups="authentication.k8s.io", resources="tokenreviews", verbs="create"),
     rbac(groups="fleet.example.com", resources=("ships", "harbours"), verbs="watch"),
     rbac(groups="others.example.com", resources="things", verbs="get"),
+    rbac(groups="credentials.example.net", resources="credentials", verbs="get"),
     rbac(groups="coordination.k8s.io", resources="leases", verbs="get", namespace="leases"),
     rbac(urls="/metrics", verbs="get"),
 )
@@ -290,14 +312,16 @@ RULES = (
 
 @pytest.mark.feature("D-90")
 def test_role_namespace_keeps_cluster_scoped_permissions_in_a_cluster_role(tmp_path: Path, monkeypatch: Any) -> None:
-    more = ("--role-namespace", "here", "--input-module", KINDS, "--generators", "rbac")
+    file = tmp_path / "crd.yaml"
+    file.write_text(CREDENTIALS.read_text().replace("scope: Namespaced", "scope: Cluster"))
+    more = ("--role-namespace", "here", "--input-module", KINDS, "--from-crd", str(file), "--generators", "rbac")
     assert declare(tmp_path, monkeypatch, NAMESPACED, *more) == 0
     cluster, local, leases = documents(tmp_path / "rbac/role.yaml")
     names = [(each["kind"], each["metadata"].get("namespace", "")) for each in (cluster, local, leases)]
     assert names == [("ClusterRole", ""), ("Role", "here"), ("Role", "leases")]
     resources = [[rule.get("resources", []) for rule in role["rules"]] for role in (cluster, local)]
     assert resources == [
-        [[], ["namespaces", "nodes"], ["tokenreviews"], ["harbours"]],
+        [[], ["namespaces", "nodes"], ["tokenreviews"], ["credentials"], ["harbours"]],
         [["deployments/scale", "pods"], ["ships"], ["things"]],
     ]
 

@@ -26,14 +26,17 @@ def read_definition(project: Project, file: Path, group: str, version: str, kind
     kinds = {foreign.api.gvk: foreign for foreign in read_definitions([file], problems)}
     for message in problems:
         raise CommandError(f"--from-crd {message}")
-    match = kinds.get(GroupVersionKind(group, version, kind))
+    whole_groups = (group, f"{group}.{project.domain}")
+    match = next((kinds[gvk] for each in whole_groups if (gvk := GroupVersionKind(each, version, kind)) in kinds), None)
     if match is None:
         contents = ", ".join(sorted(map(str, kinds)))
         if not (group and version and kind):
             raise CommandError(f"--from-crd needs --group, --version and --kind: {file} has {contents}")
         raise CommandError(f"{kind} of {group}/{version} not found in {file}: it has {contents}")
-    resource = project.find(group, version, kind) or _new(project, match)
-    return resource, _text(file, group, kind)
+    resource = project.find(match.api.group, version, kind)
+    if resource is None or not resource.external:
+        resource = _new(project, match)
+    return resource, _text(file, match.api.group, kind)
 
 
 def _new(project: Project, kind: ForeignKind) -> ProjectResource:
@@ -41,7 +44,9 @@ def _new(project: Project, kind: ForeignKind) -> ProjectResource:
     names.version(api.version)
     if names.kind(api.kind) != class_name(api.kind):
         raise CommandError(f"invalid kind {api.kind!r}: the generated files import a class of that name")
-    resource = ProjectResource(group=api.group, domain="", version=api.version, kind=api.kind, plural=api.plural)
+    group = project.without_domain(api.group)
+    domain = "" if group == api.group else project.domain
+    resource = ProjectResource(group=group, domain=domain, version=api.version, kind=api.kind, plural=api.plural)
     resource.external = f"generated.types.{short_name(api.group)}_{identifier(api.version)}"
     resource.namespaced, resource.status, resource.grouped = api.namespaced, api.status, project.multigroup
     for other in project.resources:

@@ -47,7 +47,7 @@ class ProjectResource:
     core: bool = False
     """True for a built-in kind; `group` is then the whole API group, or `core` if that is empty."""
     external: str = ""
-    """Generated module with the types of a third-party kind; `group` is then the whole API group."""
+    """Generated module with the types of a third-party kind; `domain` is empty unless it is the project's, too."""
     grouped: bool = False
     """True if its files are in folders of its group; fixed when the kind is created."""
 
@@ -83,11 +83,11 @@ class ProjectResource:
     @property
     def whole_group(self) -> str:
         """The API group."""
-        return self.group if self.foreign else f"{self.group}.{self.domain}"
+        return f"{self.group}.{self.domain}" if self.domain else self.group
 
     def is_kind_of(self, other: "ProjectResource") -> bool:
         """Report whether both are versions of one kind."""
-        return (self.group, self.kind) == (other.group, other.kind)
+        return (self.whole_group, self.kind) == (other.whole_group, other.kind)
 
     def as_yaml(self) -> dict[str, Any]:
         """Return the resource in the format of PROJECT."""
@@ -124,9 +124,13 @@ class Project:
     resources: list[ProjectResource] = field(default_factory=list)
 
     def find(self, group: str, version: str, kind: str) -> ProjectResource | None:
-        """Return the resource, or None."""
-        key = (group, version, kind)
-        return next((each for each in self.resources if (each.group, each.version, each.kind) == key), None)
+        """Return the resource, or None; the group is with or without the domain."""
+        named = (each for each in self.resources if (each.version, each.kind) == (version, kind))
+        return next((each for each in named if group in (each.group, each.whole_group)), None)
+
+    def without_domain(self, group: str) -> str:
+        """Return a group without the domain of the project, as PROJECT records it."""
+        return group.removesuffix(f".{self.domain}")
 
     def write(self, root: Path) -> None:
         """Write PROJECT."""

@@ -50,6 +50,7 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
     existing = project.find(group, version, kind)
     if existing is not None:
         return existing
+    group = project.without_domain(group)
     resource = ProjectResource(group=group, domain=project.domain, version=version, kind=kind, plural="")
     for other in project.resources:
         check_beside(other, resource, project)
@@ -67,18 +68,18 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
 
 def check_beside(other: ProjectResource, resource: ProjectResource, project: Project) -> None:
     """Raise `CommandError` if a kind of the project conflicts with a new kind."""
-    kind, group, both_local = resource.kind, resource.group, not (other.foreign or resource.foreign)
-    if other.group != group and both_local and not project.multigroup:
-        raise CommandError(
-            f"the project has the group {other.group}: give --group {other.group}, to which the domain is added"
-            if group == other.whole_group
-            else f"the project has the group {other.group}: run clientgo edit --multigroup to allow others"
-        )
-    if other.group != group and _modules_clash(other, resource):
+    kind, group, is_in_group = resource.kind, resource.group, other.whole_group == resource.whole_group
+    if not (is_in_group or project.multigroup or other.foreign or resource.foreign):
+        message = f"the project has the group {other.group}: run clientgo edit --multigroup to allow others"
+        raise CommandError(message)
+    if not is_in_group and _modules_clash(other, resource):
         raise CommandError(f"the groups {group} and {other.group} map to the same Python package: choose another name")
     if other.kind.lower() != kind.lower():
         return
-    if other.group != group and not project.multigroup:
+    if other.is_kind_of(resource) and other.foreign != resource.foreign:
+        owner = "another" if other.foreign else "this"
+        raise CommandError(f"{kind} of {other.whole_group} belongs to {owner} project with all its versions")
+    if not is_in_group and not project.multigroup:
         raise CommandError(
             f"the group {other.group} already has a kind {other.kind}: choose another name, or run clientgo edit"
             " --multigroup, which gives each group folders of its own"

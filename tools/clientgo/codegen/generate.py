@@ -36,7 +36,7 @@ def generate(options: CodegenOptions, problems: Problems) -> Output:
     check_foreign(
         own_kinds, foreign, problems, needed=bool(generators - {"rbac", "webhook"} or not options.declarations)
     )
-    for warning in (warning for kind in foreign for warning in warnings_about(kind)):
+    for warning in (warning for kind in foreign if package is not None for warning in warnings_about(kind)):
         problems.warn(warning)
     output = Output(header_of(options))
     if generators.intersection(SUBPACKAGES) and package is not None and not problems:
@@ -44,7 +44,7 @@ def generate(options: CodegenOptions, problems: Problems) -> Output:
     declared = read_declarations(options.declarations, problems)
     check_declarations(
         declared,
-        _plurals(kind.api for kind in own_kinds),
+        _plurals((kind.api for kind in own_kinds), (kind.api for kind in foreign)),
         _plurals(built_in_kinds().values() if declared else ()),
         problems,
     )
@@ -57,7 +57,7 @@ def generate(options: CodegenOptions, problems: Problems) -> Output:
     manifests: Mapping[str, Callable[[], Manifests]] = {
         "crd": partial(crds, own_kinds, maker, problems),
         "openapi": partial(openapi_files, own_kinds, maker),
-        "rbac": partial(role_files, declared, own_kinds, options.role_name, options.role_namespace),
+        "rbac": partial(role_files, declared, own_kinds, foreign, options),
         "webhook": partial(webhook_files, declared),
     }
     for name, files in manifests.items():
@@ -68,11 +68,13 @@ def generate(options: CodegenOptions, problems: Problems) -> Output:
     return output
 
 
-def _plurals(kinds: Iterable[ApiType]) -> dict[str, set[str]]:
-    """Return the plurals of these kinds by API group."""
+def _plurals(kinds: Iterable[ApiType], foreign: Iterable[ApiType] = ()) -> dict[str, set[str]]:
+    """Return the plurals of these kinds by API group, with those of third-party kinds of the same groups."""
     plurals: dict[str, set[str]] = {}
     for api in kinds:
         plurals.setdefault(api.group, set()).add(api.plural)
+    for api in foreign:
+        plurals.get(api.group, set()).add(api.plural)
     return plurals
 
 

@@ -7,8 +7,10 @@ from clientgo.codegen.crd.manifest import top_schema
 from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.files import Manifests
 from clientgo.codegen.inputs.apitypes import OwnKind
+from clientgo.codegen.inputs.crds import ForeignKind
 from clientgo.codegen.inputs.declarations import Declared, label_selector
 from clientgo.codegen.model import Kind, group_versions, non_empty
+from clientgo.codegen.options import CodegenOptions
 from clientgo.codegen.rbac import limited, roles, user_roles
 from clientgo.codegen.render.openapi import own_name
 from clientgo.meta.declarations import RbacRule, WebhookDeclaration
@@ -16,18 +18,21 @@ from clientgo.meta.declarations import RbacRule, WebhookDeclaration
 Manifest = dict[str, Any]
 
 
-def role_files(declared: Iterable[Declared], kinds: Sequence[OwnKind], role_name: str, namespace: str) -> Manifests:
-    """Return `role.yaml` for the declarations, and admin, editor and viewer roles for each kind.
+def role_files(
+    declared: Iterable[Declared], kinds: Sequence[OwnKind], foreign: Iterable[ForeignKind], options: CodegenOptions
+) -> Manifests:
+    """Return `role.yaml` for the declarations, and admin, editor and viewer roles for each of `kinds`.
 
-    With a `namespace`, declarations without one are restricted to it if they are for namespaced resources.
+    With a `role_namespace`, declarations without one are restricted to it if they are for namespaced resources.
     """
     rules = [(each.declaration, each.source) for each in declared if isinstance(each.declaration, RbacRule)]
     files: dict[str, tuple[list[Manifest], Iterable[str]]] = {}
     if rules:
         selected: Iterable[RbacRule] = (rule for rule, _ in rules)
-        if namespace:
-            selected = limited(selected, namespace, {each.api.gvr.group_resource: each.api for each in kinds})
-        files["role.yaml"] = roles(selected, role_name), [source for _, source in rules]
+        if options.role_namespace:
+            apis = [*(kind.api for kind in kinds), *(kind.api for kind in foreign)]
+            selected = limited(selected, options.role_namespace, apis)
+        files["role.yaml"] = roles(selected, options.role_name), [source for _, source in rules]
     # By all versions, so that another stored version changes no name.
     first_groups = {each.api.kind.lower(): each.api.group for each in reversed(kinds)}
     for kind in (each for each in kinds if each.api.storage and each.has_client):

@@ -98,12 +98,12 @@ def _user_role(kind: Kind, name: str, verbs: tuple[str, ...]) -> Manifest:
     return _role(name, "", rules)
 
 
-def limited(rules: Iterable[RbacRule], namespace: str, own_kinds: Mapping[str, ApiType]) -> Iterator[RbacRule]:
-    """Restrict rules without a namespace to this one; `own_kinds` has the project's kinds by group resource.
+def limited(rules: Iterable[RbacRule], namespace: str, custom: Iterable[ApiType]) -> Iterator[RbacRule]:
+    """Restrict rules without a namespace to this one; `custom` are the kinds of CRDs.
 
-    Cluster-scoped resources and URLs stay unrestricted. Resources of unknown groups are assumed to be namespaced.
+    Cluster-scoped resources and URLs stay unrestricted. Resources of unknown kinds are assumed to be namespaced.
     """
-    kinds = {**built_in_kinds(), **own_kinds}
+    kinds = built_in_kinds() | {api.gvr.group_resource: api for api in custom}
     for rule in rules:
         if rule.namespace or rule.urls:
             yield rule

@@ -202,7 +202,7 @@ Plurals = Mapping[str, set[str]]
 def check_declarations(
     declarations: Iterable[Declared], own_plurals: Plurals, built_in: Plurals, problems: Problems
 ) -> None:
-    """Report invalid declarations; `own_plurals` are the project's kinds."""
+    """Report invalid declarations; `own_plurals` are all kinds of the project's groups."""
     for declared in declarations:
         declaration = declared.declaration
         complaints = _of_rule(declaration) if isinstance(declaration, RbacRule) else _of_webhook(declaration)
