@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import yaml
 from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.testing.eventually import eventually
+from tests.cli.processes import free_port, in_background
 from tests.cli.projects import ROOT, clientgo, kind, new_project, run
 
 pytestmark = [
@@ -115,8 +117,76 @@ def test_nothing_is_deployed_without_the_cert_manager_that_the_project_needs(
     environ = {**variables, "KUBECONFIG": str(kubeconfig), "PATH": f"{variables['PATH']}:{os.environ['PATH']}"}
     with pytest.raises(AssertionError, match=r"needs cert-manager in the cluster: install it, or .*=self-signed"):
         run(project, environ, "make", "deploy", "IMG=foo:1")
-    assert not clientset.admissionregistration_v1.mutating_webhook_configurations().list().items
+    hooks = clientset.admissionregistration_v1.mutating_webhook_configurations()
+    assert not hooks.list().items
+    with pytest.raises(AssertionError, match='no matches for kind "Certificate"'):
+        run(project, environ, "kubectl", "apply", "-f", "dist/install.yaml")
+    assert hooks.list().items
+    with pytest.raises(AssertionError, match='no matches for kind "Certificate"'):
+        run(project, environ, "make", "undeploy")
+    assert not hooks.list().items
+    assert not clientset.apiextensions_v1.custom_resource_definitions().list().items
     assert "foo-system" not in {namespace.metadata.name for namespace in clientset.core_v1.namespaces().list().items}
+
+
+FINALIZING = """
+from clientgo.manager import Reconciler
+
+from api.v1.bar_types import Bar
+from api.v1.foo_types import Foo
+
+
+class FooReconciler(Reconciler[Foo], finalizer="example.com/foo"):
+    def reconcile(self, foo: Foo) -> None: ...
+
+    def finalize(self, foo: Foo) -> None:
+        self.client.api_reader.list(Bar)
+"""
+
+
+def test_undeploy_deletes_objects_before_the_kinds_that_their_finalizers_need(
+    project: Path, cluster: tuple[Clientset, Path], variables: Mapping[str, str]
+) -> None:
+    clientset, kubeconfig = cluster
+    bar = kind("samples", "v1", "Bar")
+    assert clientgo(project, "create", "api", *bar, "--resource", "--controller=false") == 0
+    (project / "controllers/foo_controller.py").write_text(FINALIZING)
+    environ = {**variables, "KUBECONFIG": str(kubeconfig), "PATH": f"{variables['PATH']}:{os.environ['PATH']}"}
+    run(project, environ, "make", "deploy", "IMG=foo:1")
+    flags = f"ARGS=--health-probe-bind-address=127.0.0.1:{free_port()}"
+    with in_background(project, environ, "make", "run", flags, sign="Starting workers"):
+        run(project, environ, "kubectl", "apply", "-k", "config/samples")
+        has_finalizer = partial(run, project, environ, "kubectl", "get", "foos", "-o", "jsonpath={.items[*].metadata}")
+        eventually(has_finalizer, lambda text: "example.com/foo" in text)
+        run(project, environ, "make", "undeploy", "TIMEOUT=20s")
+    assert not clientset.apiextensions_v1.custom_resource_definitions().list().items
+
+
+def test_undeploy_names_what_remains_with_a_remedy_in_the_right_order(
+    project: Path, cluster: tuple[Clientset, Path], variables: Mapping[str, str]
+) -> None:
+    clientset, kubeconfig = cluster
+    assert clientgo(project, "create", "webhook", *KIND, "--programmatic-validation") == 0
+    environ = {**variables, "KUBECONFIG": str(kubeconfig), "PATH": f"{variables['PATH']}:{os.environ['PATH']}"}
+    run(project, environ, "make", "install")
+    sample = project / "config/samples/samples_v1_foo.yaml"
+    sample.write_text(sample.read_text().replace("metadata:", "metadata:\n  finalizers: [example.com/foo]"))
+    run(project, environ, "kubectl", "apply", "-k", "config/samples")
+    run(project, environ, "make", "deploy", "IMG=foo:1")
+
+    with pytest.raises(AssertionError) as failed:
+        run(project, environ, "make", "undeploy", "TIMEOUT=1s")
+
+    text = str(failed.value)
+    assert "waiting up to 1s" in text
+    assert re.search(r"^Foo +default +foo-sample +\[example.com/foo\]$", text, re.MULTILINE)
+    remedies = re.findall(r"^- .*: (kubectl .*)$", text, re.MULTILINE)
+    assert [each.split()[1] for each in remedies] == ["delete", "patch"]
+    for remedy in remedies:
+        command = remedy.replace("KIND NAME --namespace NAMESPACE", "foo foo-sample --namespace default")
+        run(project, environ, "sh", "-c", command)
+    run(project, environ, "make", "undeploy")
+    assert not clientset.apiextensions_v1.custom_resource_definitions().list().items
 
 
 def test_manifests_of_the_page_are_yaml() -> None:

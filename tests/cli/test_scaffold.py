@@ -123,10 +123,13 @@ def test_make_targets_pass_variables_on(foo: Path, variables: Mapping[str, str])
     assert make("cleanup-test-e2e", "KIND=echo") == "delete cluster --name foo-test-e2e\n"
     assert make("setup-test-e2e", "KIND=echo") == "create cluster --name foo-test-e2e\n"
     deletes = make("undeploy", "uninstall", "KUBECTL=echo", "ignore-not-found=false").splitlines()
-    assert [line for line in deletes if "delete" in line] == [
-        "delete --ignore-not-found=false -k config/crd",  # the manager still runs and removes its finalizers
-        "delete --ignore-not-found=true -f dist/install.yaml",
-        "delete --ignore-not-found=false -k config/crd",
+    kinds = "crd --ignore-not-found -o name"  # of the command that lists the CRDs
+    assert [line.removeprefix("delete --timeout=2m ") for line in deletes if line.startswith("delete")] == [
+        f"{kinds} --all --all-namespaces",  # the manager still runs and removes its finalizers
+        "--ignore-not-found=false -f -",
+        "--ignore-not-found=false -k config/crd",
+        f"{kinds} --all --all-namespaces",
+        "--ignore-not-found=false -k config/crd",
     ]
 
 

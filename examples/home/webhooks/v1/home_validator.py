@@ -32,10 +32,10 @@ class HomeValidator:
         return ["so many rooms are hard to keep clean"] if rooms is not None and rooms > 50 else None
 
     def validate_update(self, old: Home, new: Home, request: AdmissionRequest, /) -> Warnings:
-        """Validate an update."""
+        """Validate an update, unless the object is being deleted: its finalizers must be removable."""
         if old.spec.owner and new.spec.owner != old.spec.owner:
             raise_if_any([forbidden(SPEC / "owner", "a home is not handed on: create another")])
-        return self.validate_create(new, request)
+        return None if new.metadata.deletion_timestamp else self.validate_create(new, request)
 
     def validate_delete(self, obj: Home, request: AdmissionRequest, /) -> Warnings:
         """Validate a deletion."""
