@@ -64,6 +64,14 @@ def test_object_has_what_only_a_version_has_that_the_definition_does_not_store()
     assert result.run.states[-1].all("configmaps")[-1]["data"] == {"topic": "art"}
 
 
+def test_reconcilers_of_several_kinds_can_be_in_a_variable() -> None:
+    """Type checkers take such a list as one of classes of any kind."""
+    reconcilers = [Topics, Correct]
+    for each in (reconcilers, tuple(reconcilers)):
+        [result] = perturb(each, [create(greeting())], crds=[Shelf], plans=["reference"])
+        assert result.verdict == "reference: ok"
+
+
 def test_versions_of_scenario_and_operator_that_only_a_webhook_converts_are_rejected() -> None:
     with pytest.raises(
         ConfigError, match=r"use v1 and v1beta1 of shelves\.library\.example\.com.* calls no conversion"

@@ -164,7 +164,7 @@ def _with_version_in_use(definition: Object, in_use: Container[tuple[str, str]])
 
 
 def _kinds_of(setup: object) -> Iterable[type[Any]]:
-    for cls in setup if isinstance(setup, list) else [setup]:
+    for cls in setup if isinstance(setup, Sequence) else [setup]:
         if isinstance(cls, type) and issubclass(cls, Reconciler):
             yield from cls.declaration.kinds()
 

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -76,7 +76,8 @@ class Standalone:
         return f"<Standalone {getattr(self.run, '__name__', self.run)}>"
 
 
-Operators = Setup | Standalone | type[Reconciler[Any]] | list[type[Reconciler[Any]]]
+# Not a sequence of Reconciler[Any]: type checkers take a list of several of its subclasses as one of `type[object]`.
+Operators = Setup | Standalone | type[Reconciler[Any]] | Sequence[type[Any]]
 """Operator to perturb: a function that adds controllers, a program of its own, or reconciler classes."""
 
 
@@ -209,7 +210,7 @@ class OperatorProgram:
         opened.append(manager.close)
         if isinstance(self.setup, type):
             manager.add_reconciler(self.setup)
-        elif isinstance(self.setup, list):
+        elif isinstance(self.setup, Sequence):
             for cls in self.setup:
                 manager.add_reconciler(cls)
         else:
