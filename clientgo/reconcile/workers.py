@@ -33,10 +33,24 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
     With `requeue_after` seconds above 0 the object is reconciled again after that time, unless an event comes first.
     `priority` is its priority then; by default the one it was taken with. Only a priority queue uses it.
+
+    Raises:
+        TypeError: a field has another type.
+        ValueError: the time is not finite.
     """
 
     requeue_after: float = 0.0
     priority: int | None = None
+
+    def __post_init__(self) -> None:
+        after = self.requeue_after
+        if not isinstance(after, int | float) or isinstance(after, bool):
+            raise TypeError(f"requeue_after must be a number of seconds, got {after!r}")
+        if not math.isfinite(after):
+            message = f"requeue_after must be a finite number of seconds, got {after!r}: omit it to wait for events"
+            raise ValueError(message)
+        if self.priority is not None:
+            checked_priority(self.priority)
 
     @classmethod
     def until(cls, moment: datetime, *, clock: Clock = SYSTEM_CLOCK) -> Self:
@@ -210,21 +224,14 @@ class Workers:
 
 
 def checked(result: object) -> Result:
-    """Return a copy of a reconciler's result, with `Result()` for None.
+    """Return a copy of a reconciler's result, of plain numbers, with `Result()` for None.
 
     Raises:
-        TypeError: it is not a `Result`, or a field has another type.
-        ValueError: the time is not finite.
+        TypeError: it is not a `Result`.
     """
     if result is None:
         return _NOTHING
     if not isinstance(result, Result):
         raise TypeError(f"reconcile must return a Result or None, got {type(result).__qualname__}")
-    after, priority = result.requeue_after, result.priority
-    if not isinstance(after, int | float) or isinstance(after, bool):
-        raise TypeError(f"requeue_after must be a number of seconds, got {after!r}")
-    if not math.isfinite(after):
-        raise ValueError(f"requeue_after must be a finite number of seconds, got {after!r}: omit it to wait for events")
-    if priority is not None:
-        priority = checked_priority(priority)
-    return Result(requeue_after=float(after), priority=priority)
+    priority = None if result.priority is None else checked_priority(result.priority)
+    return Result(requeue_after=float(result.requeue_after), priority=priority)

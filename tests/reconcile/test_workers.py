@@ -136,36 +136,42 @@ def test_object_whose_reconciler_raises_is_logged_counted_and_retried(
     assert type(error).__name__ in failing.error or is_final
 
 
-RESULTS: dict[str, tuple[Any, str]] = {
-    "number": (7, "reconcile must return a Result or None, got int"),
-    "dict": ({"requeue_after": 5}, "got dict"),
-    "class": (Result, "got StructMeta"),
-    "not a number": (Result(requeue_after=math.nan), "finite number of seconds, got nan"),
-    "infinity": (Result(requeue_after=math.inf), "finite number of seconds, got inf"),
-    "minus infinity": (Result(requeue_after=-math.inf), "finite number of seconds, got -inf"),
-    "too large": (Result(requeue_after=10**400), "OverflowError"),
-    "text": (Result(requeue_after="5s"), "must be a number of seconds, got '5s'"),  # type: ignore[arg-type]
-    "timedelta": (Result(requeue_after=timedelta(seconds=5)), "got datetime.timedelta"),  # type: ignore[arg-type]
-    "boolean": (Result(requeue_after=True), "must be a number of seconds, got True"),
-    "nothing": (Result(requeue_after=None), "must be a number of seconds, got None"),  # type: ignore[arg-type]
-    "unprintable": (Result(requeue_after=Silent()), "bad"),  # type: ignore[arg-type]
-    "priority as text": (Result(requeue_after=1.0, priority="high"), "priority must be"),  # type: ignore[arg-type]
-    "priority as float": (Result(requeue_after=1.0, priority=1.5), "priority must be"),  # type: ignore[arg-type]
-    "priority as boolean": (Result(priority=True), "priority must be an integer"),
+RESULTS: dict[str, tuple[Callable[[], Any], str]] = {
+    "number": (lambda: 7, "reconcile must return a Result or None, got int"),
+    "dict": (lambda: {"requeue_after": 5}, "got dict"),
+    "class": (lambda: Result, "got StructMeta"),
+    "not a number": (lambda: Result(requeue_after=math.nan), "finite number of seconds, got nan"),
+    "infinity": (lambda: Result(requeue_after=math.inf), "finite number of seconds, got inf"),
+    "minus infinity": (lambda: Result(requeue_after=-math.inf), "finite number of seconds, got -inf"),
+    "too large": (lambda: Result(requeue_after=10**400), "OverflowError"),
+    "text": (lambda: Result(requeue_after="5s"), "must be a number of seconds, got '5s'"),  # type: ignore[arg-type]
+    "timedelta": (lambda: Result(requeue_after=timedelta(seconds=5)), "got datetime.timedelta"),  # type: ignore[arg-type]
+    "boolean": (lambda: Result(requeue_after=True), "must be a number of seconds, got True"),
+    "nothing": (lambda: Result(requeue_after=None), "must be a number of seconds, got None"),  # type: ignore[arg-type]
+    "unprintable": (lambda: Result(requeue_after=Silent()), "bad"),  # type: ignore[arg-type]
+    "priority as text": (lambda: Result(requeue_after=1.0, priority="high"), "priority must be"),  # type: ignore[arg-type]
+    "priority as float": (lambda: Result(requeue_after=1.0, priority=1.5), "priority must be"),  # type: ignore[arg-type]
+    "priority as boolean": (lambda: Result(priority=True), "priority must be an integer"),
 }
 
 
 @pytest.mark.parametrize(("result", "sentence"), RESULTS.values(), ids=RESULTS)
 def test_object_with_an_invalid_result_is_logged_counted_and_retried(
-    result: object, sentence: str, caplog: pytest.LogCaptureFixture
+    result: Callable[[], Any], sentence: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    fixture = Fixture(lambda: result)
+    fixture = Fixture(result)
     fixture.process(BAD, GOOD, BAD)
     assert fixture.seen == [BAD, GOOD, BAD]
     assert fixture.waits() == {BAD: 2.0}
     assert counted(fixture.kept, "reconcile_errors_total") == 2
     assert "Foo ns/bad  " in caplog.text
     assert sentence in caplog.text
+
+
+@pytest.mark.parametrize("after", [math.nan, math.inf, "5s", True, None])
+def test_result_with_an_invalid_time_cannot_be_made(after: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"requeue_after must be a (finite )?number of seconds, got"):
+        Result(requeue_after=after)
 
 
 class Seconds(float):
