@@ -260,6 +260,11 @@ def test_kind_that_collides_with_an_import_gets_another_class_name(tmp_path: Pat
     assert printed_by(tmp_path, use) == "Lister\n"
 
 
+def test_class_without_a_description_is_named_without_an_article(tmp_path: Path) -> None:
+    assert generated(tmp_path, json.dumps(definition(obj(spec=obj(a=STRING)), names={"kind": "IPAddress"}))) == 0
+    assert '"""The kind IPAddress."""' in (tmp_path / "made/types/g_v1.py").read_text()
+
+
 @pytest.mark.e2e
 def test_kinds_named_as_the_types_of_fields_are_decoded(tmp_path: Path) -> None:
     stored = {"time": "2026-01-02T03:04:05Z", "names": ["a"], "labels": {"a": "b"}, "any": {"a": 1}}

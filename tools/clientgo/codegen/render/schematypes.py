@@ -58,7 +58,7 @@ class SchemaTypes:
         if has_open_root(schema):  # by convention it has these two
             schema = {**schema, "properties": {"spec": _ANYTHING, "status": _ANYTHING, **schema.get("properties", {})}}
         attributes = (_METADATA, *self._attributes(name, schema, root=True))
-        doc = _sentence(schema) or f"A {name}."
+        doc = _sentence(schema) or f"The kind {name}."
         self.records[name] = StructType(name=name, doc=doc, attributes=attributes, api=api)
 
     def _struct(self, name: str, schema: Schema) -> str:
