@@ -56,6 +56,13 @@ class NamespaceReconciler(Reconciler[Namespace]):
         {}
 """
 
+SPEC = """
+
+@__import__("dataclasses").dataclass(frozen=True, slots=True)
+class Spec:
+    text: str = ""
+"""
+
 WEBHOOKS = """\
 from clientgo.manager import run
 from clientgo.webhook import WebhookServer
@@ -84,7 +91,7 @@ def shown(folder: Path, program: str, *flags: str, kubeconfig: Path | None, mess
 
 
 def test_every_message_of_the_page_has_a_test() -> None:
-    assert len(MESSAGES) == 15
+    assert len(MESSAGES) == 16
 
 
 @pytest.mark.e2e
@@ -96,12 +103,13 @@ def test_every_message_of_the_page_has_a_test() -> None:
         pytest.param(4, PROGRAM.replace("Reconciler[Widget]", "Reconciler[WidgetSpec]"), id="not a kind"),
         pytest.param(6, WEBHOOKS, id="webhook without certificate"),
         pytest.param(7, BUILT_IN.format("replace(namespace, speck=None)"), id="unknown field"),
-        pytest.param(8, BUILT_IN.format("__import__('dataclasses').replace(namespace)"), id="copy of a built-in type"),
-        pytest.param(9, BUILT_IN.format('logging.info("x", extra={"name": "a"})'), id="reserved name of a log record"),
-        pytest.param(10, BUILT_IN.format("{}['x']"), id="exception"),
-        pytest.param(11, BUILT_IN.format("self.client.list(Pod, fields={'node': 'a'})"), id="list without an index"),
-        pytest.param(12, BUILT_IN.format("self.client.get(Pod, 'shop/web')"), id="text as a name"),
-        pytest.param(13, BUILT_IN.format("return Result(requeue_after=float('nan'))"), id="no time"),
+        pytest.param(8, BUILT_IN.format("replace(Spec(), speck=None)") + SPEC, id="unknown field of a dataclass"),
+        pytest.param(9, BUILT_IN.format("__import__('dataclasses').replace(namespace)"), id="copy of a built-in type"),
+        pytest.param(10, BUILT_IN.format('logging.info("x", extra={"name": "a"})'), id="reserved name of a log record"),
+        pytest.param(11, BUILT_IN.format("{}['x']"), id="exception"),
+        pytest.param(12, BUILT_IN.format("self.client.list(Pod, fields={'node': 'a'})"), id="list without an index"),
+        pytest.param(13, BUILT_IN.format("self.client.get(Pod, 'shop/web')"), id="text as a name"),
+        pytest.param(14, BUILT_IN.format("return Result(requeue_after=float('nan'))"), id="no time"),
     ],
 )
 def test_mistake_is_named(tmp_path: Path, cluster: Path, number: int, program: str) -> None:
@@ -110,7 +118,7 @@ def test_mistake_is_named(tmp_path: Path, cluster: Path, number: int, program: s
 
 @pytest.mark.e2e
 def test_unknown_flag_is_named(tmp_path: Path) -> None:
-    shown(tmp_path, BUILT_IN.format("pass"), "--wokers=2", kubeconfig=None, message=MESSAGES[14])
+    shown(tmp_path, BUILT_IN.format("pass"), "--wokers=2", kubeconfig=None, message=MESSAGES[15])
 
 
 @pytest.mark.e2e
