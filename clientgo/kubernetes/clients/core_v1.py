@@ -144,7 +144,7 @@ class ServiceAccountClient(SubresourceClient[ServiceAccount], TypedClient[Servic
     def create_token(
         self, name: str, body: TokenRequest, *, field_manager: str = "", dry_run: bool = False
     ) -> TokenRequest:
-        """Create a TokenRequest at the subresource token of an object."""
+        """Create the TokenRequest at the subresource token of an object."""
         return self._send_to("create", name, "token", body, TokenRequest, field_manager=field_manager, dry_run=dry_run)
 
 

@@ -26,7 +26,7 @@ _FORMS: Mapping[str, _Form] = {
     "get": _Form("Get the {got}", "_get_from", (), ("{got}",)),
     "list": _Form("List the {got} objects", "_list_at", _LISTED, ("{got}", "options"), "ObjectList[{got}]"),
     "watch": _Form("Watch the {got} objects", "_watch_at", _LISTED, ("{got}", "options"), "ObjectWatch[{got}]"),
-    "create": _Form("Create a {sent}", "_send_to", ("body: {sent}", *_MANAGED), ("body", "{got}", *_PASSED)),
+    "create": _Form("Create the {sent}", "_send_to", ("body: {sent}", *_MANAGED), ("body", "{got}", *_PASSED)),
     "update": _Form("Replace the {sent}", "_send_to", ("body: {sent}", *_MANAGED), ("body", "{got}", *_PASSED)),
     "patch": _Form(
         "Patch the {got}", "_patch_at", (_PATCH, "*", "content_type: str = MERGE_PATCH", *_MANAGED[1:]),
