@@ -86,7 +86,10 @@ def is_finalized(client: Client, obj: ApiObject) -> bool:
 
 @pytest.fixture
 def started(manager: Manager) -> Iterator[Callable[[], Manager]]:
-    """A function that starts the manager. The manager stops with the test, and its errors fail the test."""
+    """A function that starts the manager, which stops with the test; an error that ends it fails the test.
+
+    Errors of reconcilers and map functions are logged, and tried again.
+    """
     with Group() as group:
 
         def start() -> Manager:
