@@ -22,8 +22,8 @@ from clientgo_apiserver.releases.release import current
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.keys import ENDPOINTS, NODES
 
-CONNECTED = ("attach", "exec", "log", "portforward", "proxy")
-"""Names of these subresources."""
+CONNECTED = ("attach", "exec", "portforward", "proxy")
+"""Names of the subresources whose responses are of any type."""
 
 LOGS = "simulation.clientgo.dev/logs"
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -42,6 +42,8 @@ def connect(
 ) -> HTTPResponse | Upgrade:
     """Answer a request to the subresource `target` (namespace, name and subresource)."""
     namespace, name, part = target
+    if part != "log" and "dryRun" in request.query:
+        raise bad_request("dryRun is not supported")
     if part == "proxy":
         raise _proxy_failure(state, resource, namespace, name)
     if part == "log":

@@ -26,6 +26,7 @@ from clientgo_apiserver.audit import Audit
 from clientgo_apiserver.auth.authentication import authenticate
 from clientgo_apiserver.auth.authorization import Attributes, authorize, is_superuser
 from clientgo_apiserver.handlers import nonresource
+from clientgo_apiserver.handlers.connect import CONNECTED
 from clientgo_apiserver.handlers.verbs import RequestInfo, handle
 from clientgo_apiserver.http.messages import (
     JSON,
@@ -169,8 +170,7 @@ class Api:
         if route.verb == "patch":
             check_patch_type(resource, request.headers.get("content-type", ""))
         if not resource.custom:
-            listing = not target.name and request.method == "GET"
-            check_accept(request.headers.get("accept", ""), LISTED if listing else PRODUCED)
+            _check_accept(request, target)
             _warn_of_deprecation(request, resource)
         elif route.verb in ("update", "patch") and not target.name:
             raise bad_request("name must be provided")
@@ -247,6 +247,15 @@ def _is_watch(request: HTTPRequest, target: Target) -> bool:
     return target.watch or (not target.name and request.query.flag("watch"))
 
 
+def _check_accept(request: HTTPRequest, target: Target) -> None:
+    """Check that the client accepts a type of the path's responses (406)."""
+    if target.subresource in CONNECTED:
+        return
+    listing = not target.name and request.method == "GET"
+    produced = LISTED if listing else ("text/plain", *PRODUCED) if target.subresource == "log" else PRODUCED
+    check_accept(request.headers.get("accept", ""), produced)
+
+
 def _warn_of_deprecation(request: HTTPRequest, resource: Resource) -> None:
     request.warnings.extend(filter(None, (resource.deprecation,)))
 
@@ -254,7 +263,8 @@ def _warn_of_deprecation(request: HTTPRequest, resource: Resource) -> None:
 def _verb(request: HTTPRequest, target: Target, resource: Resource) -> str:
     """Return the verb of a method (405); for custom kinds also if a name is missing, or not needed."""
     custom = resource.custom
-    method = "GET" if custom and request.method == "HEAD" else request.method
+    has_head = custom or target.subresource == "proxy"
+    method = "GET" if has_head and request.method == "HEAD" else request.method
     verb = (_NAMED if target.name else _COLLECTION).get(method, _NAMED.get(method) if custom else None)
     if verb is None:
         raise method_not_supported(resource, "") if custom else method_not_allowed()

@@ -240,7 +240,7 @@ _SUBRESOURCES: dict[str, Handler] = {
     "token": _token,
     "eviction": _act,
     "binding": _act,
-    **dict.fromkeys(CONNECTED, _connect),
+    **dict.fromkeys((*CONNECTED, "log"), _connect),
 }
 _VERBS: dict[str, Handler] = {
     "get": _get,

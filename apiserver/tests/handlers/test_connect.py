@@ -78,3 +78,15 @@ def test_exec_by_get_needs_permission_to_create(guarded: Guarded) -> None:
     guarded.acting = "eve"
     assert guarded.send("GET", f"{CORE}/pods/p/log").status == 204
     assert 'cannot create resource "pods/exec"' in guarded.refused(403, "GET", f"{CORE}/pods/p/exec")["message"]
+
+
+@pytest.mark.parametrize("path", ["pods/free/exec", "pods/free/proxy", "services/s/proxy"])
+def test_connection_is_of_any_type_and_no_dry_run(cluster: Kube, path: str) -> None:
+    assert cluster.send("GET", f"{CORE}/{path}", accept="text/html").status in (400, 404)
+    assert cluster.send("HEAD", f"{CORE}/services/s/proxy", accept="text/html").status == 404
+    assert cluster.refused(400, "POST", f"{CORE}/{path}?dryRun=All")["message"] == "dryRun is not supported"
+
+
+def test_log_is_a_text(cluster: Kube) -> None:
+    message = cluster.send("GET", f"{CORE}/pods/free/log", accept="text/html").json()["message"]
+    assert message.startswith("406: Not Acceptable\n\nAvailable representations: text/plain, application/json")
