@@ -45,7 +45,7 @@ def test_invalid_selections_are_rejected() -> None:
 
 @pytest.mark.e2e
 def test_several_processes_find_the_same() -> None:
-    scenario, kinds = Scenario(StatusFirst, STEPS), ["crash-before", "crash-stored"]
+    scenario, kinds = Scenario(StatusFirst, STEPS), ["crash-before", "crash-stored", "refused"]
     local = run_scenario(scenario, PlanSelection(only=kinds))
     lines: list[tuple[int, int]] = []
     existing = run_scenario(
@@ -54,6 +54,7 @@ def test_several_processes_find_the_same() -> None:
         lambda result, done, total, remaining: lines.append((done, total)),
     )
     assert [result.verdict for result in existing] == [result.verdict for result in local]
+    assert len(existing.not_applicable) == 2
     assert lines == [(number, len(local)) for number in range(1, len(local) + 1)]
 
 

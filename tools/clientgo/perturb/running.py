@@ -214,7 +214,7 @@ def _portable(result: PlanResult) -> PlanResult:
     """Return a result without what a process cannot send, or need not if the plan passed."""
     run = result.run
     if result.passed:
-        return replace(result, run=ScenarioRun(run.steps))
+        return replace(result, run=ScenarioRun(run.steps, not_applicable=run.not_applicable))
     return replace(result, run=replace(run, frames=[], outside=[]))
 
 
