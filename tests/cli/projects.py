@@ -24,9 +24,16 @@ FOO = kind("samplecontroller", "v1alpha1", "Foo")
 
 
 def clientgo(folder: Path, *arguments: str) -> int:
-    """Run the command in a folder, in this process."""
-    with chdir(folder):
-        return main(arguments)
+    """Run the command in a folder, in this process, which forgets the modules of the project afterwards."""
+    before = {*sys.modules}
+    try:
+        with chdir(folder):
+            return main(arguments)
+    finally:
+        for name in sys.modules.keys() - before:
+            places = [sys.modules[name].__dict__.get("__file__"), *getattr(sys.modules[name], "__path__", ())]
+            if any(Path(each).is_relative_to(folder) for each in places if each):
+                del sys.modules[name]
 
 
 def new_project(folder: Path, *flags: str, domain: str = "c9g.io", name: str = "foo") -> Path:
