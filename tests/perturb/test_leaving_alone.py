@@ -1,4 +1,4 @@
-"""What a correct operator leaves as it is: children of a paused object, and what an unusable input would undo."""
+"""Correct operators that leave the children of a paused object, and those of an input that is unusable now."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ TEMPLATE = ConfigMap(metadata=ObjectMeta(name="template", namespace="default"), 
 
 
 class Pauses(Correct, name="pauses"):
-    """Leaves a greeting alone while it is marked, beside one that is not, and says so in the status."""
+    """Leaves a greeting alone while it is marked, beside one that is not, and reports the pause in its status."""
 
     def reconcile(self, greeting: Greeting) -> None:
         if greeting.metadata.annotations.get("example.com/paused") != "true":

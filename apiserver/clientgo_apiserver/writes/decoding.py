@@ -52,11 +52,9 @@ def _manager_of(manager: str, user_agent: str) -> str:
     return (manager or user_agent.partition("/")[0] or "unknown")[:MAX_MANAGER_BYTES]
 
 
-def read_metadata(write: Write, obj: Object, stored: Object | None = None) -> Object:
-    """Return the metadata a client sent, as ObjectMeta holds it, for the request's namespace; share `stored` (400)."""
-    if stored is not None and isinstance(obj.get("metadata"), dict):
-        obj = {"metadata": sharing(obj["metadata"], stored)}
-    meta = decode_metadata(write, obj, stored)
+def read_metadata(write: Write, obj: Object) -> Object:
+    """Return the metadata a client sent, as ObjectMeta would hold it, with the namespace of the request (400)."""
+    meta = decode_metadata(write, obj)
     check_namespace(write, meta)
     return meta
 
@@ -136,7 +134,7 @@ def decode_object(write: Write, obj: Object, old: Object | None) -> Object:
     if write.request.derived and old is None:
         return set_kind_defaults(resource, obj, None, write.now)
     if resource.custom:
-        new = _decode_custom(write, obj) if obj["kind"] == resource.kind else obj  # which admission refuses later
+        new = _decode_custom(write, obj) if obj["kind"] == resource.kind else obj  # which is refused later
     else:
         message = message_of(resource.api_version, resource.kind)
         try:

@@ -245,7 +245,10 @@ def _check_time(state: State, write: Write) -> None:
 async def put(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
     """Replace the object of the write's name; return it as shown, and whether it was created."""
     entry = state.store.entry(write.resource.storage, write.namespace, write.name)
-    meta = decode_metadata(write, obj, entry.object["metadata"] if entry is not None else None)
+    stored = entry.object["metadata"] if entry is not None else None
+    if stored is not None and isinstance(obj.get("metadata"), dict):
+        obj = {**obj, "metadata": sharing(obj["metadata"], stored)}
+    meta = decode_metadata(write, obj, stored)
     is_update = not write.resource.create_on_update or bool(write.subresource) or entry is not None
     is_addressed = (meta.get("namespace", ""), meta.get("name")) == (write.namespace, write.name)
     if not is_addressed or (is_update and entry is None):

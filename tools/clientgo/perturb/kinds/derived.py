@@ -1,7 +1,7 @@
 """Values that the cluster derives from an operator's objects: defaults, and names of pods by a template's hash."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -47,10 +47,16 @@ def is_empty_struct(difference: StateDifference, definitions: Iterable[Object]) 
     ref, path, *values = difference
     if {} not in values or not any(map(is_absent, values)):
         return False
-    names = ((each["spec"], f"{each['spec']['names']['plural']}.{each['spec']['group']}") for each in definitions)
-    versions = (version for spec, name in names if name == ref.resource for version in spec["versions"])
-    schemas = (_schema_at((version.get("schema") or {}).get("openAPIV3Schema"), path) for version in versions)
+    schemas = (_schema_at(schema, path) for resource, _, schema in schemas_of(definitions) if resource == ref.resource)
     return any(schema.get("properties") and not schema.get("required") for schema in schemas)
+
+
+def schemas_of(definitions: Iterable[Object]) -> Iterator[tuple[str, str, Object]]:
+    """Yield resource, apiVersion and schema of each version of the custom resources."""
+    for spec in (definition["spec"] for definition in definitions):
+        for version in spec["versions"]:
+            schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+            yield f"{spec['names']['plural']}.{spec['group']}", f"{spec['group']}/{version['name']}", schema
 
 
 def _schema_at(schema: Any, path: FieldPath) -> Object:

@@ -6,7 +6,7 @@ from typing import Any
 
 from clientgo.meta.patches import mergepatch
 from clientgo.perturb.differences import StateDifference, value_at
-from clientgo.perturb.kinds.derived import template_of
+from clientgo.perturb.kinds.derived import schemas_of, template_of
 from clientgo.perturb.kinds.rehearsal import identified
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import Object, ObjectChange, ObjectRef
@@ -187,11 +187,7 @@ def custom_objects(run: ScenarioRun, objects: Mapping[ObjectRef, UserObject]) ->
 
 def schemas(run: ScenarioRun) -> dict[tuple[str, str], Schema]:
     """Return the schema of the spec by resource and apiVersion."""
-    results: dict[tuple[str, str], Schema] = {}
-    for definition in run.definitions:
-        spec = definition["spec"]
-        for version in spec["versions"]:
-            schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-            resource, api_version = f"{spec['names']['plural']}.{spec['group']}", f"{spec['group']}/{version['name']}"
-            results[resource, api_version] = (schema.get("properties") or {}).get("spec") or {}
-    return results
+    return {
+        (resource, api_version): (schema.get("properties") or {}).get("spec") or {}
+        for resource, api_version, schema in schemas_of(run.definitions)
+    }
